@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Owns: how the module, the library, the tools and the tests are built and
+# installed. Nothing is built beside a source: build/user/ holds the user
+# space, build/native/ the unit tests with sanitizers, and
+# build/modules/<release>/ a tree of links for one kernel.
+#
+#   make                 user space, and the module when KDIR is there
+#   make user            libnic, tools, kernel selftests
+#   make modules KDIR=…  dmanic.ko for the kernel whose headers are in KDIR
+#   make check           native unit tests (T="pattern…" for some of them)
+#   make style           every static check
+#   make install         DESTDIR=, PREFIX=; modules_install for dmanic.ko
+#   make clean           V=1 shows every command
+
+VERSION	:= 0.1.0
+SOVERSION := 1
+
+PREFIX	?= /usr/local
+BINDIR	?= $(PREFIX)/bin
+LIBDIR	?= $(PREFIX)/lib
+INCDIR	?= $(PREFIX)/include
+MANDIR	?= $(PREFIX)/share/man
+UDEVDIR	?= $(if $(filter /usr,$(PREFIX)),/usr/lib,/etc)/udev/rules.d
+
+KDIR	?= /lib/modules/$(shell uname -r)/build
+BUILD	?= build
+
+MAKEFLAGS += --no-print-directory
+Q	:= $(if $(filter 1,$(V)),,@)
+say	 = @printf '  %-7s %s\n' $(1) $(2)
+
+all: user
+
+.PHONY: all user modules check style install modules_install clean FORCE
+FORCE:
+.DELETE_ON_ERROR:
+.SECONDARY:
+.SUFFIXES:
+
+# ---- what is built ----------------------------------------------------------
+
+libnic-y += libnic/core/device.o
+libnic-y += libnic/core/error.o
+libnic-y += libnic/core/interrupt.o
+libnic-y += libnic/core/queue.o
+libnic-y += libnic/core/segment.o
+libnic-y += libnic/comm/team.o
+libnic-y += libnic/tile/model.o
+libnic-y += libnic/tile/plan.o
+libnic-y += libnic/tile/run.o
+libnic-y += libnic/tile/sequence.o
+libnic-y += libnic/tile/tile.o
+
+# A tool is the folder tools/<name>/, with what all share in tools/common/.
+tools-y += nicctl
+tools-y += nicperf
+tools-y += nictile
+tools-y += nicrun
+
+# ---- how --------------------------------------------------------------------
+
+CC	?= cc
+AR	?= ar
+CFLAGS	?= -O2 -g
+warnings += -Wall
+warnings += -Wextra
+warnings += -Wshadow
+warnings += -Wstrict-prototypes
+warnings += -Wmissing-prototypes
+cflags	:= -std=gnu11 $(warnings) -D_GNU_SOURCE -fPIC
+cppflags := -Iuapi -Ilibnic/include -I.
+ldflags	:= -Wl,--as-needed
+libs	:= -lmnl -lcjson -lm -lpthread
+sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all
+
+user	:= $(BUILD)/user
+native	:= $(BUILD)/native
+
+# Sources of a list that are there already; of a folder and one level below.
+there	 = $(patsubst %.c,%.o,$(wildcard $(patsubst %.o,%.c,$(1))))
+under	 = $(patsubst %.c,%.o,$(wildcard $(1)/*.c $(1)/*/*.c))
+# The words after "Sources:" or "Flags:" in the head comment of a test.
+named	 = $(shell sed -n 's,^ \* $(2): *,,p' $(1))
+
+libnic-o := $(addprefix $(user)/,$(call there,$(libnic-y)))
+libnic-a := $(if $(libnic-o),$(user)/libnic.a)
+libnic-so := $(if $(libnic-o),$(user)/libnic.so)
+libnic-map := $(wildcard libnic/libnic.map)
+tools	:= $(foreach t,$(tools-y),$(if $(call under,tools/$(t)),$(t)))
+tests	:= $(basename $(notdir $(wildcard selftests/kernel/test_*.c)))
+units	:= $(basename $(notdir $(wildcard selftests/native/test_*.c)))
+
+user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools)) \
+	$(addprefix $(user)/selftests/kernel/,$(tests))
+
+# Objects are built again when the compiler or its flags change.
+$(user)/flags: flags = $(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags)
+$(native)/flags: flags = $(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags) \
+	$(sanitize)
+$(user)/flags $(native)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' >$@
+
+$(user)/%.o: %.c $(user)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags) -MMD -MP \
+		-c -o $@ $<
+
+$(native)/%.o: %.c $(native)/flags
+	$(call say,CC,"$< [sanitized]")
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags) $(sanitize) \
+		-MMD -MP -c -o $@ $<
+
+$(user)/libnic.a: $(libnic-o)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(user)/libnic.so.$(SOVERSION): $(libnic-o) $(libnic-map)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(ldflags) -shared -Wl,-z,defs \
+		-Wl,-soname,libnic.so.$(SOVERSION) \
+		$(libnic-map:%=-Wl,--version-script=%) \
+		-o $@ $(libnic-o) -lm -lpthread
+
+$(user)/libnic.so: $(user)/libnic.so.$(SOVERSION)
+	$(Q)ln -sf libnic.so.$(SOVERSION) $@
+
+link	 = $(CC) $(CFLAGS) $(LDFLAGS) $(ldflags) -o $@ \
+	$(filter %.o,$^) $(filter %.a %.so,$^) $(test-flags) $(libs)
+
+define tool-rule
+$(user)/$(1): $(addprefix $(user)/,$(call under,tools/$(1)) \
+		$(call under,tools/common)) $(libnic-so)
+	$$(call say,LD,$$@)
+	$$(Q)$$(link)
+endef
+
+# A kernel test has the objects it names and what stands beside it that is
+# not a test itself (the harness).
+kernel-common := $(call there,$(filter-out selftests/kernel/test_%,\
+	$(patsubst %.c,%.o,$(wildcard selftests/kernel/*.c))))
+define test-rule
+$(user)/selftests/kernel/$(1): test-flags := \
+	$(call named,selftests/kernel/$(1).c,Flags)
+$(user)/selftests/kernel/$(1): $(patsubst %.c,$(user)/%.o,\
+		selftests/kernel/$(1).c \
+		$(call named,selftests/kernel/$(1).c,Sources)) \
+		$(addprefix $(user)/,$(kernel-common)) $(libnic-a)
+	$$(call say,LD,$$@)
+	$$(Q)$$(link)
+endef
+
+define unit-rule
+$(native)/$(1): test-flags := $(sanitize) \
+	$(call named,selftests/native/$(1).c,Flags)
+$(native)/$(1): $(patsubst %.c,$(native)/%.o,selftests/native/$(1).c \
+		$(call named,selftests/native/$(1).c,Sources))
+	$$(call say,LD,$$@)
+	$$(Q)$$(link)
+endef
+
+$(foreach t,$(tools),$(eval $(call tool-rule,$(t))))
+$(foreach t,$(tests),$(eval $(call test-rule,$(t))))
+$(foreach t,$(units),$(eval $(call unit-rule,$(t))))
+
+-include $(shell find $(user) $(native) -name '*.d' 2>/dev/null)
+
+# ---- the module -------------------------------------------------------------
+
+# The release names the build folder. (Debian's kernel.release holds another.)
+uts	 = include/generated/utsrelease.h
+release	 = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/$(uts) \
+	2>/dev/null)
+modules	 = $(BUILD)/modules/$(release)
+kbuild	 = $(MAKE) -C $(KDIR) CONFIG_DEBUG_INFO_BTF_MODULES=
+
+ifneq ($(wildcard $(KDIR)/$(uts)),)
+all: modules
+else
+all: no-modules
+.PHONY: no-modules
+no-modules: user
+	@echo "make: dmanic.ko not built: no kernel headers in $(KDIR);" \
+		"install them, or give another KDIR"
+endif
+
+# Folders are real, files are links: kbuild then writes beside the links, and
+# only what changed is built again. Links whose file is gone are removed.
+modules: FORCE
+	@[ -n "$(release)" ] || { echo "make: no configured kernel in" \
+		"KDIR=$(KDIR): install its headers, or name another KDIR" >&2; \
+		exit 1; }
+	@selftests/mirror $(modules) Kbuild driver uapi
+	+$(Q)$(kbuild) M=$(abspath $(modules)) modules
+	@selftests/mirror $(modules)/selftests/kernel/modules \
+		-C selftests/kernel/modules .
+	+$(Q)[ ! -e $(modules)/selftests/kernel/modules/Kbuild ] || \
+		$(kbuild) M=$(abspath $(modules)/selftests/kernel/modules) \
+		KBUILD_EXTRA_SYMBOLS=$(abspath $(modules)/Module.symvers) \
+		modules
+
+# ---- checks -----------------------------------------------------------------
+
+check: $(addprefix $(native)/,$(units))
+	@selftests/native/run-all $(native) $(T)
+
+style:
+	@selftests/style
+
+# ---- installation -----------------------------------------------------------
+
+install: user
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
+	$(Q)install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(UDEVDIR) \
+		$(DESTDIR)$(INCDIR)/linux $(DESTDIR)$(BINDIR)
+	$(Q)install -m 755 $(user)/libnic.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/
+	$(Q)ln -sf libnic.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libnic.so
+	$(Q)install -m 644 $(user)/libnic.a $(DESTDIR)$(LIBDIR)/
+	$(Q)install -m 644 libnic/include/*.h $(DESTDIR)$(INCDIR)/
+	$(Q)install -m 644 uapi/linux/*.h $(DESTDIR)$(INCDIR)/linux/
+	$(Q)sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' \
+		-e 's,@INCDIR@,$(INCDIR),' -e 's,@VERSION@,$(VERSION),' \
+		libnic/libnic.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/libnic.pc
+	$(Q)install -m 755 $(addprefix $(user)/,$(tools)) $(DESTDIR)$(BINDIR)/
+	$(Q)for page in $(wildcard tools/man/*.[1-8]); do \
+		install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} \
+			$$page; \
+	done
+	$(Q)install -m 644 driver/60-dmanic.rules $(DESTDIR)$(UDEVDIR)/
+	@[ -n "$(DESTDIR)" ] || getent group dmanic >/dev/null || \
+		groupadd --system dmanic || echo "make: no group dmanic:" \
+		"groupadd --system dmanic, then add its users" >&2
+
+modules_install: modules
+	$(call say,INSTALL,$(DESTDIR)/lib/modules/$(release)/updates/dmanic.ko)
+	$(Q)install -D -m 644 -t $(DESTDIR)/lib/modules/$(release)/updates \
+		$(modules)/dmanic.ko
+	$(Q)[ -n "$(DESTDIR)" ] || depmod $(release)
+
+clean:
+	$(call say,CLEAN,$(BUILD))
+	$(Q)rm -rf $(BUILD)

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * compat.h - every difference between the kernels we build on
+ *
+ * Debian 6.1 and 6.12. No other file asks for a kernel version.
+ */
+#ifndef DMANIC_COMPAT_H
+#define DMANIC_COMPAT_H
+
+#include <linux/device.h>
+#include <linux/eventfd.h>
+#include <linux/mm.h>
+#include <linux/mmzone.h>
+#include <linux/version.h>
+
+#ifndef MAX_PAGE_ORDER
+#define MAX_PAGE_ORDER	(MAX_ORDER - 1)
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define DMANIC_DEVNODE_CONST
+#else
+#define DMANIC_DEVNODE_CONST	const
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+#define dmanic_eventfd_signal(ctx)	eventfd_signal(ctx, 1)
+#else
+#define dmanic_eventfd_signal(ctx)	eventfd_signal(ctx)
+#endif
+
+#endif /* DMANIC_COMPAT_H */

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * dmanic.h - the driver's objects, how long they live and what locks them
+ *
+ * Objects
+ *
+ *	node      a device, one node of a link. Made by the link (netlink),
+ *	          embedded in the link's own struct. [device refcount]
+ *	ctx       an open file of a node. [its file]
+ *	mem       pinned pages: of a segment or of a ring. [refcount: segment,
+ *	          mappings, operations in flight]
+ *	segment   memory a context may use as the local side. [ctx]
+ *	export    what other nodes may reach: a segment with a key and rights, or
+ *	          an interrupt. [refcount "active": one while published, one for
+ *	          each access in flight; revoke waits for zero]
+ *	remote    an export of another node we are connected to. [ctx]
+ *	queue     submission and completion ring. [its file, which holds ctx's]
+ *	irq       interrupt others can raise. [its file, which holds ctx's]
+ *	op        one operation. Lives in its queue's array. [queue]
+ *
+ * The way of a descriptor
+ *
+ *	queue.c takes entries from the ring  -> op.c copies and validates them
+ *	-> link ops->submit() -> (wire) -> target.c checks the other side's
+ *	export, mem.c copies -> queue.c dmanic_queue_complete().
+ *
+ * An op holds its local mem and a copy of its target, so segments, remotes
+ * and even the context's handles can go while it is in flight. The link
+ * completes each op exactly once, from any context.
+ *
+ * Locks, outermost first; nothing sleeps under a spinlock
+ *
+ *	dmanic_nodes_lock   mutex: the list of nodes, making and removing them
+ *	node->lock          mutex: contexts, queues, irqs, names of the node
+ *	ctx->lock           mutex: segments and remotes of the context (writers;
+ *	                    readers use RCU)
+ *	queue->submit_lock  mutex: one submitter at a time; sq_head
+ *	link's own locks    spinlock
+ *	queue->lock         spinlock, irqs off: free ops, deferred ops, cq_tail
+ *	irq->lock           spinlock, irqs off: raised
+ *
+ * Completions walk from the link into queue->lock, so a link calls
+ * dmanic_queue_complete() without its own locks held.
+ */
+#ifndef DMANIC_H
+#define DMANIC_H
+
+#include <linux/atomic.h>
+#include <linux/cdev.h>
+#include <linux/completion.h>
+#include <linux/device.h>
+#include <linux/hashtable.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/refcount.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include <linux/dmanic.h>
+#include <linux/dmanic_netlink.h>
+
+struct dmanic_link_ops;
+struct dmanic_ctx;
+struct dmanic_late;
+struct eventfd_ctx;
+struct file;
+struct file_operations;
+struct net;
+struct user_struct;
+struct vm_area_struct;
+
+/* Limits, reported by QUERY and by refusals */
+#define DMANIC_MAX_SEGMENT_BYTES	(1ULL << 39)
+#define DMANIC_MAX_SEGMENTS		65536U
+#define DMANIC_MAX_QUEUES		4096U
+#define DMANIC_MAX_QUEUE_ENTRIES	32768U
+#define DMANIC_MAX_IRQS			65536U
+#define DMANIC_MAX_IRQ_DEPTH		65536U
+#define DMANIC_MAX_CONNECTIONS		1048576U
+#define DMANIC_MAX_CONTEXTS		4096U
+
+/* Ids and handles are below this: id << 40 is a (signed) mmap offset */
+#define DMANIC_ID_END			(1U << 22)
+
+/* ---- statistics (stats.c) ---- */
+
+/**
+ * struct dmanic_stats - counters of one CPU, summed up when shown
+ * @counter: indexed by enum dmanic_stats_attr
+ */
+struct dmanic_stats {
+	u64 counter[DMANIC_STATS_A_MAX + 1];
+};
+
+/* ---- node (node.c) ---- */
+
+/**
+ * struct dmanic_node - a device
+ * @dev: its name is @name, its release gives the link's struct back
+ * @cdev: character device
+ * @entry: in the list of nodes, under dmanic_nodes_lock
+ * @name: "nic0"
+ * @fabric: the name it was made with, "nic"
+ * @id: node id on the link
+ * @incarnation: changes when the node restarts
+ * @dead: removed; set once under @lock, read with READ_ONCE
+ * @link: how it reaches other nodes
+ * @net: network namespace it belongs to; not counted, the namespace's exit
+ *	removes the node first
+ * @lock: see the head comment
+ * @contexts: struct dmanic_ctx.entry
+ * @queues: struct dmanic_queue.entry
+ * @irqs: struct dmanic_irq.entry
+ * @exports: id to struct dmanic_export; NULL while an id is only reserved
+ * @next_id: ids are handed out in a cycle, so that an old one stays unused long
+ * @names: published exports by hash of their name
+ * @publish_seq: counts published names, under @lock
+ * @published: woken when @publish_seq changes or the node goes
+ * @nr_contexts: open contexts
+ * @nr_segments: segments of all contexts
+ * @nr_queues: queues of all contexts
+ * @nr_irqs: interrupts of all contexts
+ * @pinned: bytes of all mem objects
+ * @stats: counters
+ */
+struct dmanic_node {
+	struct device dev;
+	struct cdev cdev;
+	struct list_head entry;
+	char name[DMANIC_NAME_MAX];
+	char fabric[DMANIC_NAME_MAX];
+	u32 id;
+	u64 incarnation;
+	bool dead;
+	const struct dmanic_link_ops *link;
+	struct net *net;
+
+	struct mutex lock;
+	struct list_head contexts;
+	struct list_head queues;
+	struct list_head irqs;
+
+	struct xarray exports;
+	u32 next_id;
+	DECLARE_HASHTABLE(names, 8);
+	unsigned int publish_seq;
+	wait_queue_head_t published;
+
+	atomic_t nr_contexts;
+	atomic_t nr_segments;
+	atomic_t nr_queues;
+	atomic_t nr_irqs;
+	atomic64_t pinned;
+	struct dmanic_stats __percpu *stats;
+};
+
+extern struct list_head dmanic_nodes;
+extern struct mutex dmanic_nodes_lock;
+
+int dmanic_node_init(struct dmanic_node *node, struct net *net,
+		     const struct dmanic_link_ops *link, const char *name,
+		     const char *fabric, u32 id);
+int dmanic_node_add(struct dmanic_node *node);
+void dmanic_node_remove(struct dmanic_node *node);
+struct dmanic_node *dmanic_node_find(struct net *net, const char *name);
+void dmanic_node_put(struct dmanic_node *node);
+bool dmanic_node_busy(struct dmanic_node *node);
+void dmanic_node_remove_all(struct net *net);
+int dmanic_limit_take(atomic_t *count, u32 max, u32 limit,
+		      struct dmanic_refusal *refusal);
+
+static inline bool dmanic_node_dead(const struct dmanic_node *node)
+{
+	return READ_ONCE(node->dead);
+}
+
+static inline void dmanic_stat_add(struct dmanic_node *node,
+				   enum dmanic_stats_attr which, u64 n)
+{
+	this_cpu_add(node->stats->counter[which], n);
+}
+
+u64 dmanic_stat_sum(struct dmanic_node *node, enum dmanic_stats_attr which);
+
+/* ---- memory (mem.c) ---- */
+
+/**
+ * struct dmanic_mem - pinned pages
+ * @ref: segment or ring, mappings, operations in flight
+ * @pages: every page; those of one block are neighbours
+ * @nr_pages: how many
+ * @length: bytes as asked for
+ * @first: offset of byte 0 in the first page (user memory)
+ * @block_order: order of the smallest block
+ * @user_pages: pinned user memory, else ours
+ * @user: who is charged
+ * @charged: pages charged to @user
+ * @node: whose @pinned counts it
+ * @free_work: freeing may sleep, the last reference may go in atomic context
+ * @rcu: lookups run under RCU
+ */
+struct dmanic_mem {
+	refcount_t ref;
+	struct page **pages;
+	unsigned long nr_pages;
+	u64 length;
+	unsigned int first;
+	unsigned int block_order;
+	bool user_pages;
+	struct user_struct *user;
+	unsigned long charged;
+	struct dmanic_node *node;
+	struct work_struct free_work;
+	struct rcu_head rcu;
+};
+
+struct dmanic_mem *dmanic_mem_alloc(struct dmanic_ctx *ctx, u64 length,
+				    struct dmanic_refusal *refusal);
+struct dmanic_mem *dmanic_mem_pin(struct dmanic_ctx *ctx, u64 address, u64 length,
+				  struct dmanic_refusal *refusal);
+void dmanic_mem_put(struct dmanic_mem *mem);
+void dmanic_mem_put_sleep(struct dmanic_mem *mem);
+void *dmanic_mem_vmap(struct dmanic_mem *mem);
+int dmanic_mem_mmap(struct dmanic_mem *mem, struct vm_area_struct *vma, u64 offset);
+size_t dmanic_mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
+		      void **addr);
+void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *src,
+		     u64 src_offset, u64 length);
+int dmanic_mem_init(void);
+void dmanic_mem_exit(void);
+
+static inline bool dmanic_range_ok(u64 size, u64 offset, u64 length)
+{
+	return offset <= size && length <= size - offset;
+}
+
+/* ---- context (context.c) ---- */
+
+/**
+ * struct dmanic_ctx - an open file of a node
+ * @node: the device; counted by the open file
+ * @file: the open file; queues and interrupts hold it
+ * @user: who opened it is charged for its memory
+ * @entry: in node->contexts
+ * @lock: see the head comment
+ * @segments: id to struct dmanic_segment
+ * @remotes: handle to struct dmanic_remote
+ * @next_handle: handles are handed out in a cycle
+ * @nr_remotes: connections
+ */
+struct dmanic_ctx {
+	struct dmanic_node *node;
+	struct file *file;
+	struct user_struct *user;
+	struct list_head entry;
+	struct mutex lock;
+	struct xarray segments;
+	struct xarray remotes;
+	u32 next_handle;
+	atomic_t nr_remotes;
+};
+
+struct dmanic_ctx *dmanic_ctx_create(struct dmanic_node *node, struct file *file);
+void dmanic_ctx_destroy(struct dmanic_ctx *ctx);
+int dmanic_ctx_query(struct dmanic_ctx *ctx, struct dmanic_query *query);
+
+/* ---- exports (export.c) ---- */
+
+enum dmanic_export_kind {
+	DMANIC_EXPORT_SEGMENT,
+	DMANIC_EXPORT_IRQ,
+};
+
+/**
+ * struct dmanic_export - what other nodes may reach
+ * @node: whose
+ * @id: in node->exports
+ * @kind: which of @mem and @irq is set
+ * @rights: DMANIC_RIGHT_*
+ * @key: must be shown at each access
+ * @length: bytes, or depth of the interrupt
+ * @mem: of the segment; the segment's reference keeps it
+ * @irq: the interrupt
+ * @active: one while published, one for each access in flight
+ * @idle: @active is zero
+ * @name: published name, or empty
+ * @secret: whoever looks up @name must know it
+ * @name_entry: in node->names
+ * @rcu: lookups run under RCU
+ */
+struct dmanic_export {
+	struct dmanic_node *node;
+	u32 id;
+	enum dmanic_export_kind kind;
+	u32 rights;
+	u64 key;
+	u64 length;
+	struct dmanic_mem *mem;
+	struct dmanic_irq *irq;
+	refcount_t active;
+	struct completion idle;
+	char name[DMANIC_PUBLISH_MAX];
+	u64 secret[2];
+	struct hlist_node name_entry;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct dmanic_target - how an initiator names an export of another node
+ * @node: node id
+ * @id: export id
+ * @key: shown at each access
+ * @incarnation: of the node when we connected
+ */
+struct dmanic_target {
+	u32 node;
+	u32 id;
+	u64 key;
+	u64 incarnation;
+};
+
+int dmanic_export_reserve(struct dmanic_node *node, u32 *id);
+void dmanic_export_unreserve(struct dmanic_node *node, u32 id);
+int dmanic_export_publish(struct dmanic_export *export, const char *name,
+			  const u64 *secret);
+void dmanic_export_revoke(struct dmanic_export *export);
+int dmanic_export_lookup(struct dmanic_node *node, enum dmanic_export_kind kind,
+			 const char *name, const u64 *secret, u32 *id, u64 *key);
+bool dmanic_name_valid(const char *name, size_t size);
+
+/* ---- segments (segment.c) ---- */
+
+/**
+ * struct dmanic_segment - memory a context may use
+ * @mem: its pages
+ * @id: in ctx->segments and, when exported, in node->exports
+ * @export: while exported, under ctx->lock
+ * @rcu: lookups run under RCU
+ */
+struct dmanic_segment {
+	struct dmanic_mem *mem;
+	u32 id;
+	struct dmanic_export *export;
+	struct rcu_head rcu;
+};
+
+int dmanic_segment_create(struct dmanic_ctx *ctx, struct dmanic_segment_create *arg);
+int dmanic_segment_destroy(struct dmanic_ctx *ctx, struct dmanic_segment_id *arg);
+int dmanic_segment_export(struct dmanic_ctx *ctx, struct dmanic_segment_export *arg);
+int dmanic_segment_revoke(struct dmanic_ctx *ctx, struct dmanic_segment_id *arg);
+void dmanic_segment_destroy_all(struct dmanic_ctx *ctx);
+struct dmanic_mem *dmanic_segment_mem_get(struct dmanic_ctx *ctx, u32 id);
+int dmanic_segment_mmap(struct dmanic_ctx *ctx, struct vm_area_struct *vma);
+
+/* ---- connections (remote.c) ---- */
+
+/**
+ * struct dmanic_remote - an export of another node we are connected to
+ * @target: where it is
+ * @kind: segment or interrupt
+ * @rights: what was granted
+ * @length: bytes, or depth
+ * @rcu: lookups run under RCU
+ */
+struct dmanic_remote {
+	struct dmanic_target target;
+	enum dmanic_export_kind kind;
+	u32 rights;
+	u64 length;
+	struct rcu_head rcu;
+};
+
+int dmanic_remote_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg);
+int dmanic_remote_disconnect(struct dmanic_ctx *ctx, struct dmanic_disconnect *arg);
+void dmanic_remote_destroy_all(struct dmanic_ctx *ctx);
+struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
+
+/* ---- queues and operations (queue.c, op.c) ---- */
+
+/**
+ * struct dmanic_op - one operation, validated
+ * @entry: in the free list, in a batch, deferred, or in the link's list
+ * @queue: whose
+ * @cookie: returned in the completion
+ * @opcode: enum dmanic_opcode
+ * @flags: DMANIC_SQE_*
+ * @started: handed to the link
+ * @status: set by the link, or by validation
+ * @count: blocks; one when contiguous
+ * @block: bytes in a block
+ * @local_stride: bytes from block to block
+ * @remote_stride: the same on the remote side
+ * @mem: local side, a reference is held; NULL when there is none
+ * @local_offset: into @mem
+ * @remote_offset: into the target
+ * @target: remote side
+ * @notify: interrupt to raise, for NOTIFY and the NOTIFY flag
+ * @payload: for @notify
+ * @result: for the completion
+ * @due: for the link: when it may be done, CLOCK_MONOTONIC
+ */
+struct dmanic_op {
+	struct list_head entry;
+	struct dmanic_queue *queue;
+	u64 cookie;
+	u8 opcode;
+	u8 flags;
+	bool started;
+	u32 status;
+	u32 count;
+	u64 block;
+	u64 local_stride;
+	u64 remote_stride;
+	struct dmanic_mem *mem;
+	u64 local_offset;
+	u64 remote_offset;
+	struct dmanic_target target;
+	struct dmanic_target notify;
+	u64 payload;
+	u64 result;
+	u64 due;
+};
+
+/**
+ * struct dmanic_queue - submission and completion ring
+ * @ctx: context; the queue's file holds the context's
+ * @node: its device
+ * @entry: in node->queues
+ * @ring_mem: pages of the ring
+ * @ring: kernel mapping of the ring's head
+ * @sq: submission entries
+ * @cq: completion entries
+ * @sq_entries: power of two
+ * @cq_entries: power of two; also the most operations in flight
+ * @eventfd: signalled when armed, may be NULL
+ * @ops: @cq_entries of them
+ * @dying: being closed: what is left is cancelled
+ * @wait: waiters for completions
+ * @submit_lock: one submitter at a time
+ * @sq_head: next entry to read, under @submit_lock
+ * @lock: protects what follows
+ * @cq_tail: next completion to write
+ * @free: ops not in use
+ * @flags: what @ring->flags shows
+ * @in_flight: ops in use
+ * @started: of those, handed to the link
+ * @deferred: ops behind a FENCE, in order
+ * @nr_deferred: how many
+ * @link_pending: ops of this queue the link has not finished; the link's
+ * @rcu: completions touch the queue after the last op is gone
+ */
+struct dmanic_queue {
+	struct dmanic_ctx *ctx;
+	struct dmanic_node *node;
+	struct list_head entry;
+	struct dmanic_mem *ring_mem;
+	struct dmanic_queue_ring *ring;
+	struct dmanic_sqe *sq;
+	struct dmanic_cqe *cq;
+	u32 sq_entries;
+	u32 cq_entries;
+	struct eventfd_ctx *eventfd;
+	struct dmanic_op *ops;
+	bool dying;
+	wait_queue_head_t wait;
+
+	struct mutex submit_lock;
+	u32 sq_head;
+
+	spinlock_t lock ____cacheline_aligned_in_smp;
+	u32 cq_tail;
+	u32 flags;
+	u32 in_flight;
+	u32 started;
+	struct list_head free;
+	struct list_head deferred;
+	u32 nr_deferred;
+	atomic_t link_pending;
+	struct rcu_head rcu;
+};
+
+int dmanic_queue_create(struct dmanic_ctx *ctx, struct dmanic_queue_create *arg,
+			struct dmanic_late *late);
+void dmanic_queue_complete(struct list_head *ops);
+void dmanic_queue_set_dead(struct dmanic_queue *queue);
+u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe);
+u64 dmanic_op_bytes(const struct dmanic_op *op);
+
+static inline bool dmanic_queue_dying(const struct dmanic_queue *queue)
+{
+	return READ_ONCE(queue->dying);
+}
+
+/* ---- interrupts (irq.c) ---- */
+
+/**
+ * struct dmanic_irq - interrupt other nodes can raise
+ * @ctx: context; the interrupt's file holds the context's
+ * @node: its device
+ * @entry: in node->irqs
+ * @export: how others reach it
+ * @ring_mem: pages of the ring
+ * @ring: kernel mapping of the ring
+ * @depth: events kept, power of two
+ * @strict: refuse rather than overwrite
+ * @eventfd: signalled when armed, may be NULL
+ * @wait: waiters
+ * @lock: protects @raised
+ * @raised: how often it was raised
+ */
+struct dmanic_irq {
+	struct dmanic_ctx *ctx;
+	struct dmanic_node *node;
+	struct list_head entry;
+	struct dmanic_export *export;
+	struct dmanic_mem *ring_mem;
+	struct dmanic_irq_ring *ring;
+	u32 depth;
+	bool strict;
+	struct eventfd_ctx *eventfd;
+	wait_queue_head_t wait;
+	spinlock_t lock;
+	u64 raised;
+};
+
+int dmanic_irq_create(struct dmanic_ctx *ctx, struct dmanic_irq_create *arg,
+		      struct dmanic_late *late);
+u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from);
+void dmanic_irq_set_dead(struct dmanic_irq *irq);
+
+/* ---- receiving side, called by links (target.c) ---- */
+
+u32 dmanic_target_get(struct dmanic_node *node, const struct dmanic_target *target,
+		      u32 right, u64 offset, u64 span,
+		      struct dmanic_export **export);
+u32 dmanic_target_open(struct dmanic_node *node, const struct dmanic_target *target,
+		       enum dmanic_export_kind kind, struct dmanic_export **export);
+void dmanic_target_put(struct dmanic_export *export);
+u32 dmanic_target_notify(struct dmanic_node *node, const struct dmanic_target *target,
+			 u64 payload, u32 from);
+
+/* ---- faces (cdev.c, netlink.c) ---- */
+
+/**
+ * struct dmanic_late - a descriptor that is installed only once the caller has
+ *	been told about it
+ * @fd: reserved number
+ * @file: its file, or NULL
+ */
+struct dmanic_late {
+	int fd;
+	struct file *file;
+};
+
+/**
+ * struct dmanic_ioctl - one ioctl
+ * @ioctl: DMANIC_IOC_*
+ * @size: of the driver's struct
+ * @min_size: of its first version
+ * @fn: gets a zero-extended kernel copy of the argument; what it leaves there
+ *	is copied back, also when it fails
+ * @undo: takes back what @fn did when the copy back fails; may be NULL
+ */
+struct dmanic_ioctl {
+	unsigned int ioctl;
+	unsigned int size;
+	unsigned int min_size;
+	int (*fn)(void *object, void *arg, struct dmanic_late *late);
+	void (*undo)(void *object, void *arg);
+};
+
+int dmanic_late_open(struct dmanic_late *late, const char *name,
+		     const struct file_operations *fops, void *object);
+long dmanic_ioctl_run(const struct dmanic_ioctl *table, size_t entries, void *object,
+		      unsigned int cmd, unsigned long uarg);
+int dmanic_cdev_init(void);
+void dmanic_cdev_exit(void);
+int dmanic_cdev_add(struct dmanic_node *node);
+void dmanic_cdev_remove(struct dmanic_node *node);
+int dmanic_netlink_init(void);
+void dmanic_netlink_exit(void);
+
+#endif /* DMANIC_H */

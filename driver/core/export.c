@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * export.c - what other nodes may reach: ids, names, revoking
+ *
+ * An id is reserved first (a NULL slot in node->exports) and filled by
+ * dmanic_export_publish(). Accesses look an export up under RCU and take
+ * @active; revoke empties the slot and waits until @active is zero, so nobody
+ * touches the memory afterwards. An export object is never reused: publishing
+ * again makes a new one with a new key.
+ */
+#include <crypto/algapi.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/stringhash.h>
+
+#include "dmanic.h"
+
+/**
+ * dmanic_export_reserve() - an id nobody used for long
+ * @node: the device
+ * @id: out, never 0
+ *
+ * Return: 0; -ENOMEM; -EBUSY no id is left.
+ */
+int dmanic_export_reserve(struct dmanic_node *node, u32 *id)
+{
+	int ret;
+
+	ret = xa_alloc_cyclic(&node->exports, id, NULL, XA_LIMIT(1, DMANIC_ID_END - 1),
+			      &node->next_id, GFP_KERNEL_ACCOUNT);
+	return ret < 0 ? ret : 0;
+}
+
+/**
+ * dmanic_export_unreserve() - the id may be used again
+ * @node: the device
+ * @id: reserved, not published
+ */
+void dmanic_export_unreserve(struct dmanic_node *node, u32 id)
+{
+	xa_erase(&node->exports, id);
+}
+
+/**
+ * dmanic_name_valid() - is a name from a user terminated, and zero after that
+ * @name: field
+ * @size: of the field
+ *
+ * Return: true when it is (an empty one too).
+ */
+bool dmanic_name_valid(const char *name, size_t size)
+{
+	size_t len = strnlen(name, size);
+
+	return len < size && !memchr_inv(name + len, 0, size - len);
+}
+
+static u32 export_hash(const char *name)
+{
+	return full_name_hash(NULL, name, strlen(name));
+}
+
+static struct dmanic_export *export_find(struct dmanic_node *node, const char *name)
+{
+	struct dmanic_export *export;
+
+	lockdep_assert_held(&node->lock);
+	hash_for_each_possible(node->names, export, name_entry, export_hash(name))
+		if (!strcmp(export->name, name))
+			return export;
+	return NULL;
+}
+
+/**
+ * dmanic_export_publish() - let other nodes reach it
+ * @export: node, id (reserved), kind, rights, length, mem or irq filled in
+ * @name: publish under this name; empty: do not
+ * @secret: who looks it up must know these two words
+ *
+ * Return: 0; -EEXIST the name is taken; -ENODEV.
+ */
+int dmanic_export_publish(struct dmanic_export *export, const char *name,
+			  const u64 *secret)
+{
+	struct dmanic_node *node = export->node;
+	int ret = 0;
+
+	export->key = get_random_u64();
+	memcpy(export->secret, secret, sizeof(export->secret));
+	strscpy(export->name, name, sizeof(export->name));
+	refcount_set(&export->active, 1);
+	init_completion(&export->idle);
+	INIT_HLIST_NODE(&export->name_entry);
+
+	mutex_lock(&node->lock);
+	if (node->dead)
+		ret = -ENODEV;
+	else if (*name && export_find(node, name))
+		ret = -EEXIST;
+	if (ret)
+		goto out_unlock;
+	/* The slot was reserved, so this does not allocate */
+	xa_store(&node->exports, export->id, export, GFP_KERNEL);
+	if (*name) {
+		hash_add(node->names, &export->name_entry, export_hash(name));
+		node->publish_seq++;
+	}
+out_unlock:
+	mutex_unlock(&node->lock);
+	if (!ret && *name)
+		wake_up_all(&node->published);
+	return ret;
+}
+
+/**
+ * dmanic_export_revoke() - take it back and free it
+ * @export: published; its id stays reserved
+ *
+ * Waits for accesses in flight, which links keep short.
+ */
+void dmanic_export_revoke(struct dmanic_export *export)
+{
+	struct dmanic_node *node = export->node;
+
+	mutex_lock(&node->lock);
+	hash_del(&export->name_entry);
+	/* In an allocating xarray NULL keeps the slot reserved */
+	xa_store(&node->exports, export->id, NULL, GFP_KERNEL);
+	mutex_unlock(&node->lock);
+
+	if (!refcount_dec_and_test(&export->active))
+		wait_for_completion(&export->idle);
+	kfree_rcu(export, rcu);
+}
+
+/**
+ * dmanic_export_lookup() - find a published export by name
+ * @node: where
+ * @kind: segment or interrupt
+ * @name: as published
+ * @secret: as published
+ * @id: out
+ * @key: out
+ *
+ * Return: 0; -ENOENT no such name; -EACCES wrong secret; -EINVAL wrong kind.
+ */
+int dmanic_export_lookup(struct dmanic_node *node, enum dmanic_export_kind kind,
+			 const char *name, const u64 *secret, u32 *id, u64 *key)
+{
+	struct dmanic_export *export;
+	int ret = 0;
+
+	mutex_lock(&node->lock);
+	export = export_find(node, name);
+	if (!export) {
+		ret = -ENOENT;
+	} else if (crypto_memneq(export->secret, secret, sizeof(export->secret))) {
+		ret = -EACCES;
+	} else if (export->kind != kind) {
+		ret = -EINVAL;
+	} else {
+		*id = export->id;
+		*key = export->key;
+	}
+	mutex_unlock(&node->lock);
+	return ret;
+}

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * mem.c - pinned pages: allocation, pinning, charging, mapping, copying
+ *
+ * Our own pages are compound blocks as large as the allocator gives. Mapped
+ * with vm_insert_page() they work with O_DIRECT, io_uring and GUP, which
+ * remap_pfn_range() mappings do not. One reference to a block keeps all of it,
+ * so a page that somebody still holds by GUP outlives its mem; the charge does
+ * not.
+ *
+ * A mem is freed where its last reference goes: at once when the caller may
+ * sleep, from a workqueue otherwise.
+ */
+#include <linux/capability.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "compat.h"
+#include "dmanic.h"
+
+#ifdef CONFIG_HIGHMEM
+#error "dmanic needs a 64-bit kernel: pages are reached through page_address()"
+#endif
+
+/* Longest piece copied without a look around (resched, cancel) */
+#define MEM_MAX_RUN	SZ_256K
+
+static struct workqueue_struct *mem_wq;
+
+static int mem_refuse(struct dmanic_refusal *refusal, u32 limit, u64 asked,
+		      u64 allowed, int err)
+{
+	refusal->limit = limit;
+	refusal->asked = asked;
+	refusal->allowed = allowed;
+	return err;
+}
+
+static int mem_charge(struct dmanic_mem *mem, struct dmanic_refusal *refusal)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	unsigned long used;
+
+	used = atomic_long_add_return(mem->nr_pages, &mem->user->locked_vm);
+	if (used > limit && !capable(CAP_IPC_LOCK)) {
+		atomic_long_sub(mem->nr_pages, &mem->user->locked_vm);
+		return mem_refuse(refusal, DMANIC_LIMIT_MEMLOCK,
+				  (u64)used << PAGE_SHIFT,
+				  (u64)limit << PAGE_SHIFT, -EDQUOT);
+	}
+	mem->charged = mem->nr_pages;
+	atomic64_add((u64)mem->nr_pages << PAGE_SHIFT, &mem->node->pinned);
+	return 0;
+}
+
+static void mem_uncharge(struct dmanic_mem *mem)
+{
+	if (!mem->charged)
+		return;
+	atomic_long_sub(mem->charged, &mem->user->locked_vm);
+	atomic64_sub((u64)mem->charged << PAGE_SHIFT, &mem->node->pinned);
+}
+
+/* Give back the first @nr pages */
+static void mem_put_pages(struct dmanic_mem *mem, unsigned long nr)
+{
+	unsigned long i, step;
+
+	if (mem->user_pages) {
+		unpin_user_pages_dirty_lock(mem->pages, nr, true);
+		return;
+	}
+	for (i = 0; i < nr; i += step) {
+		step = compound_nr(mem->pages[i]);
+		put_page(mem->pages[i]);
+		cond_resched();
+	}
+}
+
+static void mem_free(struct dmanic_mem *mem)
+{
+	mem_put_pages(mem, mem->nr_pages);
+	mem_uncharge(mem);
+	kvfree(mem->pages);
+	free_uid(mem->user);
+	put_device(&mem->node->dev);
+	kfree_rcu(mem, rcu);
+}
+
+static void mem_free_work(struct work_struct *work)
+{
+	mem_free(container_of(work, struct dmanic_mem, free_work));
+}
+
+/**
+ * dmanic_mem_put() - drop a reference, from any context
+ * @mem: the memory
+ */
+void dmanic_mem_put(struct dmanic_mem *mem)
+{
+	if (refcount_dec_and_test(&mem->ref))
+		queue_work(mem_wq, &mem->free_work);
+}
+
+/**
+ * dmanic_mem_put_sleep() - drop a reference; pages and charge are given back
+ *	before it returns if it was the last
+ * @mem: the memory
+ */
+void dmanic_mem_put_sleep(struct dmanic_mem *mem)
+{
+	might_sleep();
+	if (refcount_dec_and_test(&mem->ref))
+		mem_free(mem);
+}
+
+static struct dmanic_mem *mem_new(struct dmanic_ctx *ctx, u64 length,
+				  unsigned int first, struct dmanic_refusal *refusal)
+{
+	struct dmanic_mem *mem;
+	int ret;
+
+	if (!length)
+		return ERR_PTR(-EINVAL);
+	if (length > DMANIC_MAX_SEGMENT_BYTES)
+		return ERR_PTR(mem_refuse(refusal, DMANIC_LIMIT_SEGMENT_SIZE, length,
+					  DMANIC_MAX_SEGMENT_BYTES, -EDQUOT));
+
+	mem = kzalloc(sizeof(*mem), GFP_KERNEL_ACCOUNT);
+	if (!mem)
+		return ERR_PTR(-ENOMEM);
+	refcount_set(&mem->ref, 1);
+	INIT_WORK(&mem->free_work, mem_free_work);
+	mem->length = length;
+	mem->first = first;
+	mem->nr_pages = DIV_ROUND_UP(length + first, PAGE_SIZE);
+	mem->node = ctx->node;
+	mem->user = ctx->user;
+
+	ret = mem_charge(mem, refusal);
+	if (ret)
+		goto err_free;
+	mem->pages = kvmalloc_array(mem->nr_pages, sizeof(*mem->pages),
+				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!mem->pages) {
+		ret = mem_refuse(refusal, DMANIC_LIMIT_MEMORY, length,
+				 (u64)si_mem_available() << PAGE_SHIFT, -ENOMEM);
+		goto err_uncharge;
+	}
+	get_device(&mem->node->dev);
+	get_uid(mem->user);
+	return mem;
+
+err_uncharge:
+	mem_uncharge(mem);
+err_free:
+	kfree(mem);
+	return ERR_PTR(ret);
+}
+
+/* Undo mem_new() when only @nr pages were got */
+static void mem_abort(struct dmanic_mem *mem, unsigned long nr)
+{
+	mem_put_pages(mem, nr);
+	mem->nr_pages = 0;
+	mem_free(mem);
+}
+
+static struct page *mem_block(unsigned int *order)
+{
+	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN;
+	struct page *page;
+
+	for (;;) {
+		if (!*order)
+			return alloc_pages(gfp | __GFP_RETRY_MAYFAIL, 0);
+		page = alloc_pages(gfp | __GFP_COMP | __GFP_NORETRY, *order);
+		if (page)
+			return page;
+		--*order;
+	}
+}
+
+/**
+ * dmanic_mem_alloc() - zeroed pages in blocks as large as possible
+ * @ctx: whose user is charged
+ * @length: bytes
+ * @refusal: which limit stopped it
+ *
+ * Return: memory with one reference, or ERR_PTR: -EINVAL, -EDQUOT, -ENOMEM,
+ * -EINTR when the caller is being killed.
+ */
+struct dmanic_mem *dmanic_mem_alloc(struct dmanic_ctx *ctx, u64 length,
+				    struct dmanic_refusal *refusal)
+{
+	unsigned int order = MAX_PAGE_ORDER;
+	unsigned long nr = 0, i;
+	struct dmanic_mem *mem;
+	struct page *page;
+	int ret;
+
+	mem = mem_new(ctx, length, 0, refusal);
+	if (IS_ERR(mem))
+		return mem;
+
+	ret = mem_refuse(refusal, DMANIC_LIMIT_MEMORY, length,
+			 (u64)si_mem_available() << PAGE_SHIFT, -ENOMEM);
+	if (si_mem_available() < (long)mem->nr_pages)
+		goto err_abort;
+
+	while (nr < mem->nr_pages) {
+		order = min_t(unsigned int, order, ilog2(mem->nr_pages - nr));
+		page = mem_block(&order);
+		if (!page)
+			goto err_abort;
+		for (i = 0; i < 1UL << order; i++)
+			mem->pages[nr + i] = page + i;
+		nr += 1UL << order;
+		if (fatal_signal_pending(current)) {
+			ret = -EINTR;
+			goto err_abort;
+		}
+		cond_resched();
+	}
+	mem->block_order = order;
+	memset(refusal, 0, sizeof(*refusal));
+	return mem;
+
+err_abort:
+	mem_abort(mem, nr);
+	return ERR_PTR(ret);
+}
+
+/* Write-back of other files would wait for, or lose, what a device writes */
+static bool mem_page_ok(struct page *page)
+{
+	struct folio *folio = page_folio(page);
+
+	return folio_test_anon(folio) || folio_test_swapbacked(folio) ||
+	       PageHuge(page);
+}
+
+/**
+ * dmanic_mem_pin() - pin memory of the calling process
+ * @ctx: whose user is charged
+ * @address: user address, any alignment
+ * @length: bytes
+ * @refusal: which limit stopped it
+ *
+ * Always pinned for writing: a read-only pin of a copy-on-write page would go
+ * stale at the next write. Return: as dmanic_mem_alloc(), and -EFAULT when it
+ * is not mapped writable, -EINVAL when it is a file mapping.
+ */
+struct dmanic_mem *dmanic_mem_pin(struct dmanic_ctx *ctx, u64 address, u64 length,
+				  struct dmanic_refusal *refusal)
+{
+	unsigned long start, nr = 0, i;
+	struct dmanic_mem *mem;
+	long got;
+	int ret;
+
+	if (address + length < address || address + length > TASK_SIZE_MAX)
+		return ERR_PTR(-EFAULT);
+	mem = mem_new(ctx, length, offset_in_page(address), refusal);
+	if (IS_ERR(mem))
+		return mem;
+	mem->user_pages = true;
+	start = address & PAGE_MASK;
+
+	while (nr < mem->nr_pages) {
+		got = pin_user_pages_fast(start + (nr << PAGE_SHIFT),
+					  min(mem->nr_pages - nr, 512UL),
+					  FOLL_WRITE | FOLL_LONGTERM,
+					  mem->pages + nr);
+		if (got <= 0) {
+			ret = got ? got : -EFAULT;
+			goto err_abort;
+		}
+		nr += got;
+		for (i = nr - got; i < nr; i++) {
+			if (!mem_page_ok(mem->pages[i])) {
+				ret = -EINVAL;
+				goto err_abort;
+			}
+		}
+		if (fatal_signal_pending(current)) {
+			ret = -EINTR;
+			goto err_abort;
+		}
+		cond_resched();
+	}
+	return mem;
+
+err_abort:
+	mem_abort(mem, nr);
+	return ERR_PTR(ret);
+}
+
+/**
+ * dmanic_mem_vmap() - one kernel address for all of it (rings)
+ * @mem: the memory
+ *
+ * Return: address for vunmap(), or NULL.
+ */
+void *dmanic_mem_vmap(struct dmanic_mem *mem)
+{
+	return vmap(mem->pages, mem->nr_pages, VM_MAP, PAGE_KERNEL);
+}
+
+static void mem_vm_open(struct vm_area_struct *vma)
+{
+	struct dmanic_mem *mem = vma->vm_private_data;
+
+	refcount_inc(&mem->ref);
+}
+
+static void mem_vm_close(struct vm_area_struct *vma)
+{
+	dmanic_mem_put_sleep(vma->vm_private_data);
+}
+
+static const struct vm_operations_struct mem_vm_ops = {
+	.open = mem_vm_open,
+	.close = mem_vm_close,
+};
+
+/**
+ * dmanic_mem_mmap() - map part of it
+ * @mem: our pages, not user memory
+ * @vma: whole pages, shared
+ * @offset: bytes into @mem
+ *
+ * Return: 0; -EINVAL private, beyond the end or user memory; -ENOMEM.
+ */
+int dmanic_mem_mmap(struct dmanic_mem *mem, struct vm_area_struct *vma, u64 offset)
+{
+	unsigned long first = offset >> PAGE_SHIFT;
+	int ret;
+
+	if (!(vma->vm_flags & VM_SHARED) || mem->user_pages)
+		return -EINVAL;
+	if (!dmanic_range_ok(mem->nr_pages, first, vma_pages(vma)))
+		return -EINVAL;
+
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTCOPY | VM_DONTDUMP);
+	ret = vm_map_pages_zero(vma, mem->pages + first, mem->nr_pages - first);
+	if (ret)
+		return ret;
+	refcount_inc(&mem->ref);
+	vma->vm_private_data = mem;
+	vma->vm_ops = &mem_vm_ops;
+	return 0;
+}
+
+/**
+ * dmanic_mem_run() - physically contiguous piece
+ * @mem: the memory
+ * @offset: where it starts
+ * @length: longest piece wanted; @offset + @length is within @mem
+ * @addr: its kernel address
+ *
+ * Return: bytes of the piece, at most MEM_MAX_RUN.
+ */
+size_t dmanic_mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
+		      void **addr)
+{
+	u64 pos = mem->first + offset;
+	struct page **page = mem->pages + (pos >> PAGE_SHIFT);
+	size_t run = PAGE_SIZE - offset_in_page(pos);
+
+	*addr = page_address(*page) + offset_in_page(pos);
+	length = min_t(u64, length, MEM_MAX_RUN);
+	while (run < length && page[1] == page[0] + 1) {
+		run += PAGE_SIZE;
+		page++;
+	}
+	return min_t(u64, run, length);
+}
+
+/**
+ * dmanic_mem_copy() - copy between two memories
+ * @dst: where to
+ * @dst_offset: into @dst
+ * @src: where from; may be @dst, even overlapping
+ * @src_offset: into @src
+ * @length: bytes; both ranges were checked
+ */
+void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *src,
+		     u64 src_offset, u64 length)
+{
+	void *to, *from;
+	size_t run;
+
+	while (length) {
+		run = dmanic_mem_run(dst, dst_offset, length, &to);
+		run = dmanic_mem_run(src, src_offset, run, &from);
+		memmove(to, from, run);
+		dst_offset += run;
+		src_offset += run;
+		length -= run;
+	}
+}
+
+int dmanic_mem_init(void)
+{
+	mem_wq = alloc_workqueue("dmanic_mem", WQ_UNBOUND, 0);
+	return mem_wq ? 0 : -ENOMEM;
+}
+
+void dmanic_mem_exit(void)
+{
+	destroy_workqueue(mem_wq);
+	rcu_barrier();
+}

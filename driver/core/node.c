@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * node.c - devices: the list of them, making and removing one
+ *
+ * A link embeds struct dmanic_node in its own, calls dmanic_node_init() and
+ * dmanic_node_add(). The struct lives until the last open file, mapping and
+ * mem let go of the device; then the link's release() frees it.
+ */
+#include <linux/module.h>
+#include <net/net_namespace.h>
+
+#include "dmanic.h"
+#include "link.h"
+
+LIST_HEAD(dmanic_nodes);
+DEFINE_MUTEX(dmanic_nodes_lock);
+
+static void node_release(struct device *dev)
+{
+	struct dmanic_node *node = container_of(dev, struct dmanic_node, dev);
+
+	xa_destroy(&node->exports);
+	free_percpu(node->stats);
+	node->link->release(node);
+}
+
+/**
+ * dmanic_node_init() - fill in a node
+ * @node: zeroed, embedded in the link's struct
+ * @net: network namespace it belongs to
+ * @link: its link
+ * @name: device name, shorter than DMANIC_NAME_MAX
+ * @fabric: name it was made with
+ * @id: node id on the link
+ *
+ * Return: 0, then dmanic_node_put() frees it; or -ENOMEM, then the caller
+ * does.
+ */
+int dmanic_node_init(struct dmanic_node *node, struct net *net,
+		     const struct dmanic_link_ops *link, const char *name,
+		     const char *fabric, u32 id)
+{
+	int ret;
+
+	node->stats = alloc_percpu(struct dmanic_stats);
+	if (!node->stats)
+		return -ENOMEM;
+	node->link = link;
+	node->net = net;
+	node->id = id;
+	node->incarnation = 1;
+	strscpy(node->name, name, sizeof(node->name));
+	strscpy(node->fabric, fabric, sizeof(node->fabric));
+	mutex_init(&node->lock);
+	INIT_LIST_HEAD(&node->entry);
+	INIT_LIST_HEAD(&node->contexts);
+	INIT_LIST_HEAD(&node->queues);
+	INIT_LIST_HEAD(&node->irqs);
+	xa_init_flags(&node->exports, XA_FLAGS_ALLOC1);
+	hash_init(node->names);
+	init_waitqueue_head(&node->published);
+
+	device_initialize(&node->dev);
+	node->dev.release = node_release;
+	ret = dev_set_name(&node->dev, "%s", name);
+	if (ret) {
+		/* release() would free the link's struct under the caller */
+		free_percpu(node->stats);
+		return ret;
+	}
+	return 0;
+}
+
+/**
+ * dmanic_node_add() - make it visible
+ * @node: initialised
+ *
+ * Return: 0; -EEXIST the name is taken; -ENOMEM, -ENOSPC.
+ */
+int dmanic_node_add(struct dmanic_node *node)
+{
+	struct dmanic_node *other;
+	int ret;
+
+	lockdep_assert_held(&dmanic_nodes_lock);
+
+	/* /dev names are global, whatever namespace a node belongs to */
+	list_for_each_entry(other, &dmanic_nodes, entry)
+		if (!strcmp(other->name, node->name))
+			return -EEXIST;
+	ret = dmanic_cdev_add(node);
+	if (ret)
+		return ret;
+	list_add_tail(&node->entry, &dmanic_nodes);
+	return 0;
+}
+
+static void node_set_dead(struct dmanic_node *node)
+{
+	struct dmanic_queue *queue;
+	struct dmanic_irq *irq;
+
+	mutex_lock(&node->lock);
+	list_for_each_entry(queue, &node->queues, entry)
+		dmanic_queue_set_dead(queue);
+	list_for_each_entry(irq, &node->irqs, entry)
+		dmanic_irq_set_dead(irq);
+	mutex_unlock(&node->lock);
+	wake_up_all(&node->published);
+}
+
+/**
+ * dmanic_node_remove() - take it away, in use or not
+ * @node: added
+ *
+ * Its users get ENODEV; what they have in flight completes as LINK_DOWN. Drops
+ * the reference that dmanic_node_init() took.
+ */
+void dmanic_node_remove(struct dmanic_node *node)
+{
+	lockdep_assert_held(&dmanic_nodes_lock);
+
+	mutex_lock(&node->lock);
+	WRITE_ONCE(node->dead, true);
+	mutex_unlock(&node->lock);
+
+	list_del(&node->entry);
+	dmanic_cdev_remove(node);
+	node->link->stop(node);
+	node_set_dead(node);
+	dmanic_node_put(node);
+}
+
+/**
+ * dmanic_node_find() - node by device name
+ * @net: only of this network namespace
+ * @name: device name
+ *
+ * Return: the node, valid while dmanic_nodes_lock is held, or NULL.
+ */
+struct dmanic_node *dmanic_node_find(struct net *net, const char *name)
+{
+	struct dmanic_node *node;
+
+	lockdep_assert_held(&dmanic_nodes_lock);
+
+	list_for_each_entry(node, &dmanic_nodes, entry)
+		if (net_eq(node->net, net) && !strcmp(node->name, name))
+			return node;
+	return NULL;
+}
+
+/**
+ * dmanic_node_put() - drop a reference to a node
+ * @node: the node
+ */
+void dmanic_node_put(struct dmanic_node *node)
+{
+	put_device(&node->dev);
+}
+
+/**
+ * dmanic_node_busy() - has somebody opened it
+ * @node: the node
+ *
+ * Return: true when a context is open.
+ */
+bool dmanic_node_busy(struct dmanic_node *node)
+{
+	return atomic_read(&node->nr_contexts);
+}
+
+/**
+ * dmanic_node_remove_all() - a network namespace or the module goes
+ * @net: nodes of this namespace; NULL: all
+ */
+void dmanic_node_remove_all(struct net *net)
+{
+	struct dmanic_node *node, *next;
+
+	mutex_lock(&dmanic_nodes_lock);
+	list_for_each_entry_safe(node, next, &dmanic_nodes, entry)
+		if (!net || net_eq(node->net, net))
+			dmanic_node_remove(node);
+	mutex_unlock(&dmanic_nodes_lock);
+}
+
+/**
+ * dmanic_limit_take() - count one more of something that is limited
+ * @count: how many there are
+ * @max: how many there may be
+ * @limit: DMANIC_LIMIT_* for the refusal
+ * @refusal: filled on failure
+ *
+ * Return: 0, then atomic_dec(@count) gives it back; -EDQUOT.
+ */
+int dmanic_limit_take(atomic_t *count, u32 max, u32 limit,
+		      struct dmanic_refusal *refusal)
+{
+	if (atomic_add_unless(count, 1, max))
+		return 0;
+	if (refusal) {
+		refusal->limit = limit;
+		refusal->asked = (u64)max + 1;
+		refusal->allowed = max;
+	}
+	return -EDQUOT;
+}

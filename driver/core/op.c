@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * op.c - from an untrusted submission entry to a validated operation
+ *
+ * Works on the driver's own copy of the entry. One table says what each opcode
+ * uses; whatever it does not use must be zero.
+ */
+#include <linux/nospec.h>
+
+#include "dmanic.h"
+#include "link.h"
+
+#define OP_LOCAL	(1U << 0)	/* local segment */
+#define OP_REMOTE	(1U << 1)	/* remote segment */
+#define OP_STRIDED	(1U << 2)	/* block, count, strides */
+#define OP_NOTIFY	(1U << 3)	/* raises an interrupt */
+#define OP_MAY_NOTIFY	(1U << 4)	/* the NOTIFY flag is allowed */
+#define OP_LATER	(1U << 5)	/* reserved opcode */
+
+struct op_desc {
+	u8 uses;
+	u8 right;
+};
+
+static const struct op_desc op_descs[] = {
+	[DMANIC_OP_NOP] = { 0, 0 },
+	[DMANIC_OP_WRITE] = { OP_LOCAL | OP_REMOTE | OP_MAY_NOTIFY,
+			      DMANIC_RIGHT_WRITE },
+	[DMANIC_OP_READ] = { OP_LOCAL | OP_REMOTE, DMANIC_RIGHT_READ },
+	[DMANIC_OP_WRITE_STRIDED] = { OP_LOCAL | OP_REMOTE | OP_STRIDED |
+				      OP_MAY_NOTIFY, DMANIC_RIGHT_WRITE },
+	[DMANIC_OP_READ_STRIDED] = { OP_LOCAL | OP_REMOTE | OP_STRIDED,
+				     DMANIC_RIGHT_READ },
+	[DMANIC_OP_NOTIFY] = { OP_NOTIFY, 0 },
+	[DMANIC_OP_FETCH_ADD] = { OP_LATER, 0 },
+	[DMANIC_OP_COMPARE_SWAP] = { OP_LATER, 0 },
+	[DMANIC_OP_SWAP] = { OP_LATER, 0 },
+	[DMANIC_OP_LIST] = { OP_LATER, 0 },
+	[DMANIC_OP_BROADCAST] = { OP_LATER, 0 },
+};
+
+#define OP_FLAGS	(DMANIC_SQE_FENCE | DMANIC_SQE_NOTIFY | DMANIC_SQE_SILENT)
+#define OP_FLAGS_LATER	(DMANIC_SQE_URGENT | DMANIC_SQE_ORDERED)
+
+/* Bytes from the first to the last touched on one side */
+static u64 op_span(const struct dmanic_op *op, u64 stride)
+{
+	return op->count ? (op->count - 1) * stride + op->block : 0;
+}
+
+/**
+ * dmanic_op_bytes() - bytes an operation moves
+ * @op: validated
+ *
+ * Return: bytes.
+ */
+u64 dmanic_op_bytes(const struct dmanic_op *op)
+{
+	return op->block * op->count;
+}
+
+static u32 op_shape(struct dmanic_op *op, const struct dmanic_sqe *sqe, u8 uses)
+{
+	if (!(uses & OP_STRIDED)) {
+		if (sqe->compare)
+			return DMANIC_STATUS_INVALID;
+		op->block = sqe->length;
+		op->count = 1;
+		return DMANIC_STATUS_OK;
+	}
+	op->block = sqe->block;
+	op->count = sqe->block ? sqe->count : 0;
+	op->local_stride = sqe->local_stride;
+	op->remote_stride = sqe->remote_stride;
+	if (op->count > 1 &&
+	    (op->local_stride < op->block || op->remote_stride < op->block))
+		return DMANIC_STATUS_INVALID;
+	return DMANIC_STATUS_OK;
+}
+
+static u32 op_remote(struct dmanic_op *op, const struct dmanic_sqe *sqe, u32 right)
+{
+	struct dmanic_ctx *ctx = op->queue->ctx;
+	struct dmanic_remote *remote;
+	u32 status = DMANIC_STATUS_OK;
+
+	rcu_read_lock();
+	remote = dmanic_remote_lookup(ctx, sqe->remote);
+	if (!remote || remote->kind != DMANIC_EXPORT_SEGMENT)
+		status = DMANIC_STATUS_NO_HANDLE;
+	else if ((remote->rights & right) != right)
+		status = DMANIC_STATUS_ACCESS;
+	else if (!dmanic_range_ok(remote->length, sqe->remote_offset,
+				  op_span(op, op->remote_stride)))
+		status = DMANIC_STATUS_BOUNDS;
+	else
+		op->target = remote->target;
+	rcu_read_unlock();
+	op->remote_offset = sqe->remote_offset;
+	return status;
+}
+
+static u32 op_notify(struct dmanic_op *op, const struct dmanic_sqe *sqe, bool alone)
+{
+	struct dmanic_ctx *ctx = op->queue->ctx;
+	struct dmanic_remote *remote;
+	u32 status = DMANIC_STATUS_OK;
+
+	rcu_read_lock();
+	remote = dmanic_remote_lookup(ctx, sqe->notify);
+	if (!remote || remote->kind != DMANIC_EXPORT_IRQ)
+		status = DMANIC_STATUS_NO_HANDLE;
+	else if (!alone && remote->target.node != op->target.node)
+		status = DMANIC_STATUS_INVALID;
+	else
+		op->notify = remote->target;
+	rcu_read_unlock();
+	if (alone)
+		op->target = op->notify;
+	op->payload = sqe->payload;
+	return status;
+}
+
+/* What the opcode does not use must be zero */
+static bool op_unused_zero(const struct dmanic_sqe *sqe, u8 uses, bool notify)
+{
+	if (!(uses & OP_LOCAL) && (sqe->local || sqe->local_offset))
+		return false;
+	if (!(uses & OP_REMOTE) &&
+	    (sqe->remote || sqe->remote_offset || sqe->length || sqe->compare))
+		return false;
+	return notify || (!sqe->notify && !sqe->payload);
+}
+
+/**
+ * dmanic_op_prepare() - fill in an operation
+ * @op: of a queue, not in use
+ * @sqe: the driver's copy of the entry
+ *
+ * Return: DMANIC_STATUS_OK, then op->mem may hold a reference; another status,
+ * then it does not.
+ */
+u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe)
+{
+	u8 opcode = sqe->opcode;
+	bool notify;
+	u32 status;
+	u8 uses;
+
+	op->cookie = sqe->cookie;
+	op->opcode = opcode;
+	op->flags = sqe->flags;
+	op->started = false;
+	op->status = DMANIC_STATUS_OK;
+	op->count = 0;
+	op->block = 0;
+	op->mem = NULL;
+	op->result = 0;
+	op->target.node = op->queue->node->id;
+
+	if (opcode >= ARRAY_SIZE(op_descs) || sqe->reserved ||
+	    (sqe->flags & ~(OP_FLAGS | OP_FLAGS_LATER)))
+		return DMANIC_STATUS_INVALID;
+	opcode = array_index_nospec(opcode, ARRAY_SIZE(op_descs));
+	uses = op_descs[opcode].uses;
+	if ((uses & OP_LATER) || (sqe->flags & OP_FLAGS_LATER))
+		return DMANIC_STATUS_UNSUPPORTED;
+	notify = (uses & OP_NOTIFY) || (sqe->flags & DMANIC_SQE_NOTIFY);
+	if ((sqe->flags & DMANIC_SQE_NOTIFY) && !(uses & OP_MAY_NOTIFY))
+		return DMANIC_STATUS_INVALID;
+	if (!op_unused_zero(sqe, uses, notify))
+		return DMANIC_STATUS_INVALID;
+
+	if (uses & OP_REMOTE) {
+		status = op_shape(op, sqe, uses);
+		if (!status)
+			status = op_remote(op, sqe, op_descs[opcode].right);
+		if (status)
+			return status;
+	}
+	if (notify) {
+		status = op_notify(op, sqe, uses & OP_NOTIFY);
+		if (status)
+			return status;
+	}
+	if (!(uses & OP_LOCAL))
+		return DMANIC_STATUS_OK;
+
+	/* Last, so that no other failure has to give it back */
+	op->local_offset = sqe->local_offset;
+	op->mem = dmanic_segment_mem_get(op->queue->ctx, sqe->local);
+	if (!op->mem)
+		return DMANIC_STATUS_NO_SEGMENT;
+	if (!dmanic_range_ok(op->mem->length, op->local_offset,
+			     op_span(op, op->local_stride))) {
+		dmanic_mem_put(op->mem);
+		op->mem = NULL;
+		return DMANIC_STATUS_BOUNDS;
+	}
+	return DMANIC_STATUS_OK;
+}

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * queue.c - submission and completion rings
+ *
+ * In:  ENTER takes entries from the ring, one op each, and hands the batch to
+ *      the link. Ops behind a FENCE wait in @deferred until what is before
+ *      them is done.
+ * Out: dmanic_queue_complete() writes completions, frees ops, starts deferred
+ *      ones, wakes waiters: once a batch.
+ *
+ * The completion ring never overflows: an op is only taken while operations in
+ * flight plus completions not consumed are fewer than its entries. cq_head is
+ * the program's to write, so an impossible value counts as "no room".
+ */
+#include <linux/eventfd.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/log2.h>
+#include <linux/poll.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "compat.h"
+#include "dmanic.h"
+#include "link.h"
+#include "trace.h"
+
+static void queue_set_flags(struct dmanic_queue *queue, u32 set, u32 clear)
+{
+	u32 flags = (queue->flags & ~clear) | set;
+
+	lockdep_assert_held(&queue->lock);
+	if (flags != queue->flags) {
+		queue->flags = flags;
+		WRITE_ONCE(queue->ring->flags, flags);
+	}
+}
+
+/* Completions not consumed; more than cq_entries when cq_head is impossible */
+static u32 queue_unconsumed(const struct dmanic_queue *queue)
+{
+	/* D: completions up to cq_head are read before their places are reused */
+	return READ_ONCE(queue->cq_tail) - smp_load_acquire(&queue->ring->cq_head);
+}
+
+/* ---- completion ---- */
+
+static void queue_post_cqe(struct dmanic_queue *queue, const struct dmanic_op *op)
+{
+	struct dmanic_cqe *cqe;
+
+	lockdep_assert_held(&queue->lock);
+	if (op->status == DMANIC_STATUS_OK && (op->flags & DMANIC_SQE_SILENT))
+		return;
+	cqe = &queue->cq[queue->cq_tail & (queue->cq_entries - 1)];
+	cqe->cookie = op->cookie;
+	cqe->status = op->status;
+	cqe->opcode = op->opcode;
+	cqe->result = op->result;
+	cqe->reserved = 0;
+	queue->cq_tail++;
+}
+
+/* Deferred ops whose turn it is go to @ready, those that never get one to @ops */
+static void queue_promote(struct dmanic_queue *queue, struct list_head *ready,
+			  struct list_head *ops)
+{
+	struct dmanic_op *op, *next;
+	u32 gone = DMANIC_STATUS_OK;
+
+	lockdep_assert_held(&queue->lock);
+	if (dmanic_node_dead(queue->node))
+		gone = DMANIC_STATUS_LINK_DOWN;
+	else if (queue->dying)
+		gone = DMANIC_STATUS_CANCELLED;
+
+	list_for_each_entry_safe(op, next, &queue->deferred, entry) {
+		if (!gone && (op->flags & DMANIC_SQE_FENCE) && queue->started)
+			break;
+		queue->nr_deferred--;
+		if (gone) {
+			op->status = gone;
+			list_move_tail(&op->entry, ops);
+			continue;
+		}
+		op->started = true;
+		queue->started++;
+		list_move_tail(&op->entry, ready);
+	}
+}
+
+static void queue_wake(struct dmanic_queue *queue, bool signal)
+{
+	if (waitqueue_active(&queue->wait))
+		wake_up_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	if (signal)
+		dmanic_eventfd_signal(queue->eventfd);
+}
+
+static void queue_count(struct dmanic_node *node, const struct dmanic_op *op)
+{
+	if (op->status) {
+		dmanic_stat_add(node, DMANIC_STATS_A_FAILED, 1);
+		return;
+	}
+	dmanic_stat_add(node, DMANIC_STATS_A_COMPLETED, 1);
+	if (op->opcode == DMANIC_OP_READ || op->opcode == DMANIC_OP_READ_STRIDED)
+		dmanic_stat_add(node, DMANIC_STATS_A_READ_BYTES, op->result);
+	else if (op->result)
+		dmanic_stat_add(node, DMANIC_STATS_A_WRITE_BYTES, op->result);
+	if (op->opcode == DMANIC_OP_NOTIFY || (op->flags & DMANIC_SQE_NOTIFY))
+		dmanic_stat_add(node, DMANIC_STATS_A_NOTIFIES_SENT, 1);
+}
+
+/* Complete the ops of the first one's queue; called under RCU */
+static void queue_complete_some(struct dmanic_queue *queue, struct list_head *ops,
+				struct list_head *ready)
+{
+	struct dmanic_op *op, *next;
+	unsigned long flags;
+	bool signal = false;
+	u32 tail;
+
+	list_for_each_entry(op, ops, entry) {
+		if (op->queue != queue)
+			break;
+		trace_dmanic_done(op);
+		queue_count(queue->node, op);
+		if (op->mem)
+			dmanic_mem_put(op->mem);
+		op->mem = NULL;
+	}
+
+	spin_lock_irqsave(&queue->lock, flags);
+	tail = queue->cq_tail;
+	list_for_each_entry_safe(op, next, ops, entry) {
+		if (op->queue != queue)
+			break;
+		queue_post_cqe(queue, op);
+		queue->started -= op->started;
+		queue->in_flight--;
+		list_move(&op->entry, &queue->free);
+	}
+	if (queue->nr_deferred)
+		queue_promote(queue, ready, ops);
+	/* C: completions before the tail */
+	if (tail != queue->cq_tail)
+		smp_store_release(&queue->ring->cq_tail, queue->cq_tail);
+	/* E: the tail before looking who sleeps */
+	smp_mb();
+	if (tail != queue->cq_tail && queue->eventfd && READ_ONCE(queue->ring->arm)) {
+		WRITE_ONCE(queue->ring->arm, 0);
+		signal = true;
+	}
+	spin_unlock_irqrestore(&queue->lock, flags);
+
+	/* From here on only RCU keeps the queue */
+	queue_wake(queue, signal);
+}
+
+/**
+ * dmanic_queue_complete() - operations are done
+ * @ops: op->status and op->result are set; those of one queue side by side;
+ *	empty on return
+ *
+ * From any context, without the link's locks. Deferred operations may be
+ * submitted to the link from here.
+ */
+void dmanic_queue_complete(struct list_head *ops)
+{
+	struct dmanic_queue *queue;
+	LIST_HEAD(ready);
+
+	while (!list_empty(ops)) {
+		queue = list_first_entry(ops, struct dmanic_op, entry)->queue;
+		rcu_read_lock();
+		queue_complete_some(queue, ops, &ready);
+		rcu_read_unlock();
+		/* These are in flight and keep the queue */
+		if (!list_empty(&ready))
+			queue->node->link->submit(queue->node, &ready, 0);
+	}
+}
+
+/* ---- submission ---- */
+
+/*
+ * Take up to @want free ops, as many as there is room for completions.
+ * Return: how many; -EINVAL when cq_head is impossible.
+ */
+static int queue_take_ops(struct dmanic_queue *queue, u32 want, struct list_head *ops)
+{
+	u32 used, room, i;
+
+	spin_lock_irq(&queue->lock);
+	used = queue_unconsumed(queue);
+	if (used > queue->cq_entries) {
+		queue_set_flags(queue, DMANIC_RING_BAD_INDEX, 0);
+		spin_unlock_irq(&queue->lock);
+		return -EINVAL;
+	}
+	room = queue->cq_entries - used;
+	room = room > queue->in_flight ? room - queue->in_flight : 0;
+	queue_set_flags(queue, want > room ? DMANIC_RING_CQ_FULL : 0,
+			DMANIC_RING_BAD_INDEX | DMANIC_RING_CQ_FULL);
+	want = min(want, room);
+	for (i = 0; i < want; i++)
+		list_move_tail(queue->free.next, ops);
+	queue->in_flight += want;
+	spin_unlock_irq(&queue->lock);
+	return want;
+}
+
+/* Sort ops into what may start now and what waits for a FENCE */
+static void queue_start(struct dmanic_queue *queue, struct list_head *ops,
+			struct list_head *ready)
+{
+	struct dmanic_op *op, *next;
+
+	spin_lock_irq(&queue->lock);
+	list_for_each_entry_safe(op, next, ops, entry) {
+		if (queue->nr_deferred ||
+		    ((op->flags & DMANIC_SQE_FENCE) && queue->started)) {
+			queue->nr_deferred++;
+			list_move_tail(&op->entry, &queue->deferred);
+			continue;
+		}
+		op->started = true;
+		queue->started++;
+		list_move_tail(&op->entry, ready);
+	}
+	spin_unlock_irq(&queue->lock);
+}
+
+static void queue_prepare(struct dmanic_queue *queue, struct list_head *ops,
+			  struct list_head *failed)
+{
+	struct dmanic_op *op, *next;
+	struct dmanic_sqe sqe;
+
+	list_for_each_entry_safe(op, next, ops, entry) {
+		u32 index = queue->sq_head++ & (queue->sq_entries - 1);
+
+		/* Read once; the program may be writing to it */
+		memcpy(&sqe, &queue->sq[index], sizeof(sqe));
+		barrier();
+		op->status = dmanic_op_prepare(op, &sqe);
+		trace_dmanic_post(op);
+		if (op->status)
+			list_move_tail(&op->entry, failed);
+	}
+	/* B: entries are read before the head */
+	smp_store_release(&queue->ring->sq_head, queue->sq_head);
+}
+
+/*
+ * Take up to @to_submit entries. Return: how many, or -EINVAL; @spend is how
+ * long the link makes the poster pay.
+ */
+static int queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
+{
+	LIST_HEAD(failed);
+	LIST_HEAD(ready);
+	LIST_HEAD(ops);
+	u32 tail;
+	int nr;
+
+	lockdep_assert_held(&queue->submit_lock);
+	/* A: the tail before the entries */
+	tail = smp_load_acquire(&queue->ring->sq_tail);
+	if (tail - queue->sq_head > queue->sq_entries) {
+		spin_lock_irq(&queue->lock);
+		queue_set_flags(queue, DMANIC_RING_BAD_INDEX, 0);
+		spin_unlock_irq(&queue->lock);
+		return -EINVAL;
+	}
+	nr = queue_take_ops(queue, min(to_submit, tail - queue->sq_head), &ops);
+	if (nr <= 0)
+		return nr;
+
+	queue_prepare(queue, &ops, &failed);
+	dmanic_stat_add(queue->node, DMANIC_STATS_A_POSTED, nr);
+	dmanic_stat_add(queue->node, DMANIC_STATS_A_DOORBELLS, 1);
+	queue_start(queue, &ops, &ready);
+	if (!list_empty(&ready))
+		*spend = queue->node->link->submit(queue->node, &ready,
+						   DMANIC_SUBMIT_INLINE);
+	if (!list_empty(&failed))
+		dmanic_queue_complete(&failed);
+	return nr;
+}
+
+/* A modelled card: the poster pays with time, not with CPU */
+static void queue_spend(u64 ns)
+{
+	ktime_t until = ktime_add_ns(ktime_get(), ns);
+
+	while (ktime_before(ktime_get(), until) && !fatal_signal_pending(current)) {
+		set_current_state(TASK_KILLABLE);
+		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
+	}
+	__set_current_state(TASK_RUNNING);
+}
+
+static bool queue_has(const struct dmanic_queue *queue, u32 min_complete)
+{
+	return queue_unconsumed(queue) >= min_complete;
+}
+
+static int queue_wait(struct dmanic_queue *queue, u32 min_complete, u64 timeout_ns)
+{
+	ktime_t timeout = KTIME_MAX;
+	int ret;
+
+	if (queue_has(queue, min_complete))
+		return 0;
+	if (!timeout_ns)
+		return -ETIME;
+	if (timeout_ns < KTIME_MAX)
+		timeout = ns_to_ktime(timeout_ns);
+	ret = wait_event_interruptible_hrtimeout(queue->wait,
+						 queue_has(queue, min_complete) ||
+						 dmanic_node_dead(queue->node),
+						 timeout);
+	return ret == -ERESTARTSYS ? -EINTR : ret;
+}
+
+static int queue_ioctl_enter(void *object, void *data, struct dmanic_late *late)
+{
+	struct dmanic_queue *queue = object;
+	struct dmanic_enter *arg = data;
+	u64 spend = 0;
+	int ret = 0;
+
+	arg->submitted = 0;
+	arg->available = 0;
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	if (arg->min_complete > queue->cq_entries)
+		return -EINVAL;
+	if (dmanic_node_dead(queue->node))
+		return -ENODEV;
+
+	if (arg->to_submit) {
+		if (mutex_lock_killable(&queue->submit_lock))
+			return -EINTR;
+		ret = queue_submit(queue, arg->to_submit, &spend);
+		if (ret > 0)
+			arg->submitted = ret;
+		if (spend)
+			queue_spend(spend);
+		mutex_unlock(&queue->submit_lock);
+	}
+	if (ret >= 0 && arg->min_complete)
+		ret = queue_wait(queue, arg->min_complete, arg->timeout_ns);
+	arg->available = min(queue_unconsumed(queue), queue->cq_entries);
+	if (dmanic_node_dead(queue->node))
+		return -ENODEV;
+	return ret < 0 ? ret : 0;
+}
+
+static const struct dmanic_ioctl queue_ioctls[] = {
+	{ DMANIC_IOC_ENTER, sizeof(struct dmanic_enter), sizeof(struct dmanic_enter),
+	  queue_ioctl_enter },
+};
+
+/* ---- the file ---- */
+
+static long queue_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return dmanic_ioctl_run(queue_ioctls, ARRAY_SIZE(queue_ioctls),
+				file->private_data, cmd, arg);
+}
+
+static __poll_t queue_poll(struct file *file, poll_table *table)
+{
+	struct dmanic_queue *queue = file->private_data;
+	struct dmanic_queue_ring *ring = queue->ring;
+	__poll_t mask = 0;
+
+	poll_wait(file, &queue->wait, table);
+	/* E: on the list before looking at the tail */
+	smp_mb();
+	if (queue_unconsumed(queue))
+		mask |= EPOLLIN | EPOLLRDNORM;
+	if (READ_ONCE(ring->sq_tail) - READ_ONCE(queue->sq_head) < queue->sq_entries)
+		mask |= EPOLLOUT | EPOLLWRNORM;
+	if (dmanic_node_dead(queue->node))
+		mask |= EPOLLERR | EPOLLHUP;
+	return mask;
+}
+
+static int queue_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct dmanic_queue *queue = file->private_data;
+
+	return dmanic_mem_mmap(queue->ring_mem, vma, (u64)vma->vm_pgoff << PAGE_SHIFT);
+}
+
+/**
+ * dmanic_queue_set_dead() - the device goes: waiters get ENODEV
+ * @queue: in node->queues, node->lock held
+ */
+void dmanic_queue_set_dead(struct dmanic_queue *queue)
+{
+	spin_lock_irq(&queue->lock);
+	queue_set_flags(queue, DMANIC_RING_DEAD, 0);
+	spin_unlock_irq(&queue->lock);
+	wake_up_all(&queue->wait);
+	if (queue->eventfd)
+		dmanic_eventfd_signal(queue->eventfd);
+}
+
+static void queue_free_rcu(struct rcu_head *rcu)
+{
+	struct dmanic_queue *queue = container_of(rcu, struct dmanic_queue, rcu);
+
+	if (queue->eventfd)
+		eventfd_ctx_put(queue->eventfd);
+	kfree(queue);
+}
+
+/* Nothing is in flight; a completer may still be about to wake somebody */
+static void queue_free(struct dmanic_queue *queue)
+{
+	if (queue->ring)
+		vunmap(queue->ring);
+	if (queue->ring_mem)
+		dmanic_mem_put_sleep(queue->ring_mem);
+	kvfree(queue->ops);
+	atomic_dec(&queue->node->nr_queues);
+	call_rcu(&queue->rcu, queue_free_rcu);
+}
+
+static bool queue_idle(struct dmanic_queue *queue)
+{
+	bool idle;
+
+	spin_lock_irq(&queue->lock);
+	idle = !queue->in_flight;
+	spin_unlock_irq(&queue->lock);
+	return idle;
+}
+
+/* Cancel what has not begun, wait for what has: links keep that short */
+static void queue_quiesce(struct dmanic_queue *queue)
+{
+	LIST_HEAD(ready);
+	LIST_HEAD(ops);
+
+	spin_lock_irq(&queue->lock);
+	WRITE_ONCE(queue->dying, true);
+	queue_promote(queue, &ready, &ops);
+	spin_unlock_irq(&queue->lock);
+	queue->node->link->cancel(queue->node, queue);
+	dmanic_queue_complete(&ops);
+	wait_event(queue->wait, queue_idle(queue));
+}
+
+static int queue_release(struct inode *inode, struct file *file)
+{
+	struct dmanic_queue *queue = file->private_data;
+	struct file *ctx_file = queue->ctx->file;
+
+	mutex_lock(&queue->node->lock);
+	list_del(&queue->entry);
+	mutex_unlock(&queue->node->lock);
+	queue_quiesce(queue);
+	queue_free(queue);
+	fput(ctx_file);
+	return 0;
+}
+
+static const struct file_operations queue_fops = {
+	.owner = THIS_MODULE,
+	.unlocked_ioctl = queue_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.poll = queue_poll,
+	.mmap = queue_mmap,
+	.release = queue_release,
+	.llseek = noop_llseek,
+};
+
+/* ---- creation ---- */
+
+static int queue_check(struct dmanic_queue_create *arg)
+{
+	u32 most = max(arg->sq_entries, arg->cq_entries);
+
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	if (!is_power_of_2(arg->sq_entries) || !is_power_of_2(arg->cq_entries) ||
+	    arg->cq_entries < arg->sq_entries || arg->eventfd < -1)
+		return -EINVAL;
+	if (most > DMANIC_MAX_QUEUE_ENTRIES) {
+		arg->refusal.limit = DMANIC_LIMIT_QUEUE_ENTRIES;
+		arg->refusal.asked = most;
+		arg->refusal.allowed = DMANIC_MAX_QUEUE_ENTRIES;
+		return -EDQUOT;
+	}
+	return 0;
+}
+
+static int queue_alloc_ring(struct dmanic_queue *queue,
+			    struct dmanic_queue_create *arg)
+{
+	u32 sq_offset = ALIGN(sizeof(struct dmanic_queue_ring), DMANIC_CACHE_LINE);
+	u32 cq_offset = sq_offset + arg->sq_entries * sizeof(struct dmanic_sqe);
+	u64 bytes = cq_offset + (u64)arg->cq_entries * sizeof(struct dmanic_cqe);
+	struct dmanic_mem *mem;
+
+	mem = dmanic_mem_alloc(queue->ctx, bytes, &arg->refusal);
+	if (IS_ERR(mem))
+		return PTR_ERR(mem);
+	queue->ring_mem = mem;
+	queue->ring = dmanic_mem_vmap(mem);
+	if (!queue->ring)
+		return -ENOMEM;
+	queue->sq = (void *)queue->ring + sq_offset;
+	queue->cq = (void *)queue->ring + cq_offset;
+	arg->sq_offset = sq_offset;
+	arg->cq_offset = cq_offset;
+	arg->mmap_bytes = (u64)mem->nr_pages << PAGE_SHIFT;
+	return 0;
+}
+
+static int queue_alloc_ops(struct dmanic_queue *queue)
+{
+	u32 i;
+
+	queue->ops = kvcalloc(queue->cq_entries, sizeof(*queue->ops),
+			      GFP_KERNEL_ACCOUNT);
+	if (!queue->ops)
+		return -ENOMEM;
+	for (i = 0; i < queue->cq_entries; i++) {
+		queue->ops[i].queue = queue;
+		list_add_tail(&queue->ops[i].entry, &queue->free);
+	}
+	return 0;
+}
+
+static struct dmanic_queue *queue_new(struct dmanic_ctx *ctx,
+				      struct dmanic_queue_create *arg)
+{
+	struct dmanic_queue *queue;
+	int ret;
+
+	ret = dmanic_limit_take(&ctx->node->nr_queues, DMANIC_MAX_QUEUES,
+				DMANIC_LIMIT_QUEUES, &arg->refusal);
+	if (ret)
+		return ERR_PTR(ret);
+	queue = kzalloc(sizeof(*queue), GFP_KERNEL_ACCOUNT);
+	if (!queue) {
+		atomic_dec(&ctx->node->nr_queues);
+		return ERR_PTR(-ENOMEM);
+	}
+	queue->ctx = ctx;
+	queue->node = ctx->node;
+	queue->sq_entries = arg->sq_entries;
+	queue->cq_entries = arg->cq_entries;
+	mutex_init(&queue->submit_lock);
+	spin_lock_init(&queue->lock);
+	init_waitqueue_head(&queue->wait);
+	INIT_LIST_HEAD(&queue->free);
+	INIT_LIST_HEAD(&queue->deferred);
+
+	ret = queue_alloc_ops(queue);
+	if (!ret)
+		ret = queue_alloc_ring(queue, arg);
+	if (!ret && arg->eventfd >= 0) {
+		queue->eventfd = eventfd_ctx_fdget(arg->eventfd);
+		if (IS_ERR(queue->eventfd)) {
+			ret = PTR_ERR(queue->eventfd);
+			queue->eventfd = NULL;
+		}
+	}
+	if (ret) {
+		queue_free(queue);
+		return ERR_PTR(ret);
+	}
+	return queue;
+}
+
+/**
+ * dmanic_queue_create() - DMANIC_IOC_QUEUE_CREATE
+ * @ctx: the context
+ * @arg: in and out
+ * @late: the descriptor to install
+ *
+ * Return: 0 or -errno as in linux/dmanic.h.
+ */
+int dmanic_queue_create(struct dmanic_ctx *ctx, struct dmanic_queue_create *arg,
+			struct dmanic_late *late)
+{
+	struct dmanic_queue *queue;
+	int ret;
+
+	memset(&arg->refusal, 0, sizeof(arg->refusal));
+	arg->fd = -1;
+	ret = queue_check(arg);
+	if (ret)
+		return ret;
+	queue = queue_new(ctx, arg);
+	if (IS_ERR(queue))
+		return PTR_ERR(queue);
+
+	ret = dmanic_late_open(late, "[dmanic-queue]", &queue_fops, queue);
+	if (ret) {
+		queue_free(queue);
+		return ret;
+	}
+	get_file(ctx->file);
+	mutex_lock(&queue->node->lock);
+	list_add_tail(&queue->entry, &queue->node->queues);
+	if (queue->node->dead)
+		dmanic_queue_set_dead(queue);
+	mutex_unlock(&queue->node->lock);
+	arg->fd = late->fd;
+	return 0;
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * remote.c - connections: handles for exports of other nodes
+ *
+ * A connection is only knowledge (where, key, rights, size). Each access is
+ * checked again by the target, so nothing has to be told when one of the two
+ * goes away.
+ */
+#include <linux/nospec.h>
+#include <linux/slab.h>
+
+#include "dmanic.h"
+#include "link.h"
+
+static int remote_ask(struct dmanic_ctx *ctx, const struct dmanic_connect *arg,
+		      struct dmanic_remote *remote)
+{
+	bool by_name = arg->flags & DMANIC_CONNECT_BY_NAME;
+
+	remote->kind = arg->flags & DMANIC_CONNECT_IRQ ? DMANIC_EXPORT_IRQ :
+							 DMANIC_EXPORT_SEGMENT;
+	remote->target.node = arg->node;
+	remote->target.id = arg->id;
+	remote->target.key = arg->key;
+	return ctx->node->link->connect(ctx->node, &remote->target, remote->kind,
+					by_name ? arg->name : NULL, arg->secret,
+					arg->timeout_ns, &remote->rights,
+					&remote->length);
+}
+
+static int remote_check(const struct dmanic_connect *arg)
+{
+	bool by_name = arg->flags & DMANIC_CONNECT_BY_NAME;
+
+	if (arg->flags & ~(DMANIC_CONNECT_BY_NAME | DMANIC_CONNECT_IRQ))
+		return -EOPNOTSUPP;
+	if (!dmanic_name_valid(arg->name, sizeof(arg->name)))
+		return -EINVAL;
+	if (by_name ? (arg->id || arg->key || !*arg->name) :
+		      (*arg->name || arg->secret[0] || arg->secret[1] ||
+		       arg->timeout_ns))
+		return -EINVAL;
+	return 0;
+}
+
+/**
+ * dmanic_remote_connect() - DMANIC_IOC_CONNECT
+ * @ctx: the context
+ * @arg: in and out
+ *
+ * Return: 0 or -errno as in linux/dmanic.h.
+ */
+int dmanic_remote_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg)
+{
+	struct dmanic_remote *remote;
+	u32 handle;
+	int ret;
+
+	arg->handle = 0;
+	memset(&arg->refusal, 0, sizeof(arg->refusal));
+	ret = remote_check(arg);
+	if (ret)
+		return ret;
+	ret = dmanic_limit_take(&ctx->nr_remotes, DMANIC_MAX_CONNECTIONS,
+				DMANIC_LIMIT_CONNECTIONS, &arg->refusal);
+	if (ret)
+		return ret;
+
+	ret = -ENOMEM;
+	remote = kzalloc(sizeof(*remote), GFP_KERNEL_ACCOUNT);
+	if (!remote)
+		goto err_limit;
+	ret = remote_ask(ctx, arg, remote);
+	if (ret)
+		goto err_free;
+	/* Read before the handle is public: a racing thread may disconnect it */
+	arg->rights = remote->rights;
+	arg->length = remote->length;
+
+	mutex_lock(&ctx->lock);
+	ret = xa_alloc_cyclic(&ctx->remotes, &handle, remote,
+			      XA_LIMIT(1, DMANIC_ID_END - 1), &ctx->next_handle,
+			      GFP_KERNEL_ACCOUNT);
+	mutex_unlock(&ctx->lock);
+	if (ret < 0)
+		goto err_free;
+	arg->handle = handle;
+	return 0;
+
+err_free:
+	kfree(remote);
+err_limit:
+	atomic_dec(&ctx->nr_remotes);
+	return ret;
+}
+
+/**
+ * dmanic_remote_disconnect() - DMANIC_IOC_DISCONNECT
+ * @ctx: the context
+ * @arg: which
+ *
+ * Return: 0 or -errno as in linux/dmanic.h.
+ */
+int dmanic_remote_disconnect(struct dmanic_ctx *ctx, struct dmanic_disconnect *arg)
+{
+	struct dmanic_remote *remote;
+
+	if (arg->flags || arg->reserved)
+		return -EOPNOTSUPP;
+	mutex_lock(&ctx->lock);
+	remote = xa_erase(&ctx->remotes, arg->handle);
+	mutex_unlock(&ctx->lock);
+	if (!remote)
+		return -ENOENT;
+	atomic_dec(&ctx->nr_remotes);
+	kfree_rcu(remote, rcu);
+	return 0;
+}
+
+/**
+ * dmanic_remote_destroy_all() - the context goes
+ * @ctx: the context
+ */
+void dmanic_remote_destroy_all(struct dmanic_ctx *ctx)
+{
+	struct dmanic_remote *remote;
+	unsigned long handle;
+
+	xa_for_each(&ctx->remotes, handle, remote)
+		kfree_rcu(remote, rcu);
+	xa_destroy(&ctx->remotes);
+}
+
+/**
+ * dmanic_remote_lookup() - connection by handle, for posting
+ * @ctx: the context
+ * @handle: chosen by the user
+ *
+ * Return: the connection, valid under RCU, or NULL.
+ */
+struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle)
+{
+	if (handle >= DMANIC_ID_END)
+		return NULL;
+	handle = array_index_nospec(handle, DMANIC_ID_END);
+	return xa_load(&ctx->remotes, handle);
+}

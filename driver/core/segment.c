@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * segment.c - memory a context may use, and may export
+ *
+ * ctx->lock orders create, export, revoke and destroy. Posting looks segments
+ * up under RCU and takes a reference to the mem, not to the segment.
+ */
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/slab.h>
+
+#include "dmanic.h"
+
+/* Where in the context's file a segment is mapped */
+#define SEGMENT_MMAP_SHIFT	40
+
+static struct dmanic_segment *segment_find(struct dmanic_ctx *ctx, u32 id)
+{
+	lockdep_assert_held(&ctx->lock);
+	return xa_load(&ctx->segments, id);
+}
+
+static struct dmanic_mem *segment_mem_create(struct dmanic_ctx *ctx,
+					     struct dmanic_segment_create *arg)
+{
+	if (arg->flags & ~DMANIC_SEGMENT_USER_MEMORY)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (arg->flags & DMANIC_SEGMENT_USER_MEMORY)
+		return dmanic_mem_pin(ctx, arg->address, arg->length, &arg->refusal);
+	if (arg->address)
+		return ERR_PTR(-EOPNOTSUPP);
+	return dmanic_mem_alloc(ctx, arg->length, &arg->refusal);
+}
+
+/**
+ * dmanic_segment_create() - DMANIC_IOC_SEGMENT_CREATE
+ * @ctx: the context
+ * @arg: in and out
+ *
+ * Return: 0 or -errno as in linux/dmanic.h.
+ */
+int dmanic_segment_create(struct dmanic_ctx *ctx, struct dmanic_segment_create *arg)
+{
+	struct dmanic_node *node = ctx->node;
+	struct dmanic_segment *seg;
+	int ret;
+
+	arg->id = 0;
+	arg->mmap_offset = 0;
+	memset(&arg->refusal, 0, sizeof(arg->refusal));
+	ret = dmanic_limit_take(&node->nr_segments, DMANIC_MAX_SEGMENTS,
+				DMANIC_LIMIT_SEGMENTS, &arg->refusal);
+	if (ret)
+		return ret;
+
+	ret = -ENOMEM;
+	seg = kzalloc(sizeof(*seg), GFP_KERNEL_ACCOUNT);
+	if (!seg)
+		goto err_limit;
+	seg->mem = segment_mem_create(ctx, arg);
+	if (IS_ERR(seg->mem)) {
+		ret = PTR_ERR(seg->mem);
+		goto err_free;
+	}
+	ret = dmanic_export_reserve(node, &seg->id);
+	if (ret)
+		goto err_mem;
+
+	mutex_lock(&ctx->lock);
+	ret = xa_insert(&ctx->segments, seg->id, seg, GFP_KERNEL_ACCOUNT);
+	mutex_unlock(&ctx->lock);
+	if (ret)
+		goto err_unreserve;
+
+	arg->id = seg->id;
+	arg->block_order = seg->mem->block_order;
+	if (!seg->mem->user_pages)
+		arg->mmap_offset = (u64)seg->id << SEGMENT_MMAP_SHIFT;
+	return 0;
+
+err_unreserve:
+	dmanic_export_unreserve(node, seg->id);
+err_mem:
+	dmanic_mem_put_sleep(seg->mem);
+err_free:
+	kfree(seg);
+err_limit:
+	atomic_dec(&node->nr_segments);
+	return ret;
+}
+
+static int segment_unexport(struct dmanic_ctx *ctx, struct dmanic_segment *seg)
+{
+	lockdep_assert_held(&ctx->lock);
+	if (!seg->export)
+		return -ENOENT;
+	dmanic_export_revoke(seg->export);
+	seg->export = NULL;
+	return 0;
+}
+
+static void segment_free(struct dmanic_ctx *ctx, struct dmanic_segment *seg)
+{
+	xa_erase(&ctx->segments, seg->id);
+	segment_unexport(ctx, seg);
+	dmanic_export_unreserve(ctx->node, seg->id);
+	dmanic_mem_put_sleep(seg->mem);
+	atomic_dec(&ctx->node->nr_segments);
+	kfree_rcu(seg, rcu);
+}
+
+/**
+ * dmanic_segment_destroy() - DMANIC_IOC_SEGMENT_DESTROY
+ * @ctx: the context
+ * @arg: which
+ *
+ * Return: 0 or -errno as in linux/dmanic.h.
+ */
+int dmanic_segment_destroy(struct dmanic_ctx *ctx, struct dmanic_segment_id *arg)
+{
+	struct dmanic_segment *seg;
+
+	if (arg->flags || arg->reserved)
+		return -EOPNOTSUPP;
+	mutex_lock(&ctx->lock);
+	seg = segment_find(ctx, arg->id);
+	if (seg)
+		segment_free(ctx, seg);
+	mutex_unlock(&ctx->lock);
+	return seg ? 0 : -ENOENT;
+}
+
+/**
+ * dmanic_segment_destroy_all() - the context goes
+ * @ctx: the context
+ */
+void dmanic_segment_destroy_all(struct dmanic_ctx *ctx)
+{
+	struct dmanic_segment *seg;
+	unsigned long id;
+
+	mutex_lock(&ctx->lock);
+	xa_for_each(&ctx->segments, id, seg)
+		segment_free(ctx, seg);
+	mutex_unlock(&ctx->lock);
+	xa_destroy(&ctx->segments);
+}
+
+static int segment_publish(struct dmanic_ctx *ctx, struct dmanic_segment *seg,
+			   struct dmanic_segment_export *arg)
+{
+	struct dmanic_export *export;
+	int ret;
+
+	if (seg->export)
+		return -EEXIST;
+	export = kzalloc(sizeof(*export), GFP_KERNEL_ACCOUNT);
+	if (!export)
+		return -ENOMEM;
+	export->node = ctx->node;
+	export->id = seg->id;
+	export->kind = DMANIC_EXPORT_SEGMENT;
+	export->rights = arg->rights;
+	export->length = seg->mem->length;
+	export->mem = seg->mem;
+	ret = dmanic_export_publish(export, arg->name, arg->secret);
+	if (ret) {
+		kfree(export);
+		return ret;
+	}
+	seg->export = export;
+	arg->key = export->key;
+	return 0;
+}
+
+/**
+ * dmanic_segment_export() - DMANIC_IOC_SEGMENT_EXPORT
+ * @ctx: the context
+ * @arg: in and out
+ *
+ * Return: 0 or -errno as in linux/dmanic.h.
+ */
+int dmanic_segment_export(struct dmanic_ctx *ctx, struct dmanic_segment_export *arg)
+{
+	const u32 rights = DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE | DMANIC_RIGHT_ATOMIC;
+	struct dmanic_segment *seg;
+	int ret;
+
+	if (arg->flags || (arg->rights & ~rights))
+		return -EOPNOTSUPP;
+	if (!arg->rights || !dmanic_name_valid(arg->name, sizeof(arg->name)))
+		return -EINVAL;
+
+	mutex_lock(&ctx->lock);
+	seg = segment_find(ctx, arg->id);
+	ret = seg ? segment_publish(ctx, seg, arg) : -ENOENT;
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
+/**
+ * dmanic_segment_revoke() - DMANIC_IOC_SEGMENT_REVOKE
+ * @ctx: the context
+ * @arg: which
+ *
+ * Return: 0 or -errno as in linux/dmanic.h.
+ */
+int dmanic_segment_revoke(struct dmanic_ctx *ctx, struct dmanic_segment_id *arg)
+{
+	struct dmanic_segment *seg;
+	int ret;
+
+	if (arg->flags || arg->reserved)
+		return -EOPNOTSUPP;
+	mutex_lock(&ctx->lock);
+	seg = segment_find(ctx, arg->id);
+	ret = seg ? segment_unexport(ctx, seg) : -ENOENT;
+	mutex_unlock(&ctx->lock);
+	return ret;
+}
+
+/**
+ * dmanic_segment_mem_get() - memory of a segment, for posting
+ * @ctx: the context
+ * @id: chosen by the user
+ *
+ * Return: the mem with a reference, or NULL.
+ */
+struct dmanic_mem *dmanic_segment_mem_get(struct dmanic_ctx *ctx, u32 id)
+{
+	struct dmanic_mem *mem = NULL;
+	struct dmanic_segment *seg;
+
+	if (id >= DMANIC_ID_END)
+		return NULL;
+	id = array_index_nospec(id, DMANIC_ID_END);
+	rcu_read_lock();
+	seg = xa_load(&ctx->segments, id);
+	if (seg && refcount_inc_not_zero(&seg->mem->ref))
+		mem = seg->mem;
+	rcu_read_unlock();
+	return mem;
+}
+
+/**
+ * dmanic_segment_mmap() - map a segment of the context
+ * @ctx: the context
+ * @vma: its offset is mmap_offset, and more for a later part of the segment
+ *
+ * Return: 0; -EINVAL.
+ */
+int dmanic_segment_mmap(struct dmanic_ctx *ctx, struct vm_area_struct *vma)
+{
+	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	struct dmanic_mem *mem;
+	int ret;
+
+	if (offset >> SEGMENT_MMAP_SHIFT > U32_MAX)
+		return -EINVAL;
+	mem = dmanic_segment_mem_get(ctx, offset >> SEGMENT_MMAP_SHIFT);
+	if (!mem)
+		return -EINVAL;
+	ret = dmanic_mem_mmap(mem, vma, offset & (BIT_ULL(SEGMENT_MMAP_SHIFT) - 1));
+	dmanic_mem_put_sleep(mem);
+	return ret;
+}

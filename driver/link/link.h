@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * link.h - ways to other nodes
+ *
+ * A link takes validated operations and completes each exactly once through
+ * dmanic_queue_complete(), from any context, with op->status and op->result
+ * set. On the receiving side it reaches memory through target.c only. One
+ * link knows nothing of another.
+ */
+#ifndef DMANIC_LINK_H
+#define DMANIC_LINK_H
+
+#include "dmanic.h"
+#include "model.h"
+
+/* The caller may be made to do the work, and may sleep */
+#define DMANIC_SUBMIT_INLINE	(1U << 0)
+
+/**
+ * struct dmanic_link_ops - what a link can do
+ * @type: "loop"
+ * @features: DMANIC_FEATURE_* it has
+ * @connect: find an export on @target->node. By name when @name is not NULL
+ *	(waiting at most @timeout_ns), else by target->id and key. Fills
+ *	@target, @rights and @length. May sleep. 0 or -errno.
+ * @submit: take all @ops (of one queue, in order). Returns how many
+ *	nanoseconds the poster has to spend, for a link that models a card.
+ * @cancel: complete what is not yet under way of @queue as CANCELLED, stop
+ *	what is at the next block; returns at once
+ * @nr_nodes: nodes known
+ * @stop: the node goes: complete all its ops as LINK_DOWN and take no more
+ * @set_model: change the cost model; -EOPNOTSUPP when NULL
+ * @get_model: tell the cost model
+ * @set_failed: let the node stop answering, or restart
+ * @failed: is it set
+ * @release: give back the struct that embeds @node
+ */
+struct dmanic_link_ops {
+	const char *type;
+	u64 features;
+	int (*connect)(struct dmanic_node *node, struct dmanic_target *target,
+		       enum dmanic_export_kind kind, const char *name,
+		       const u64 *secret, u64 timeout_ns, u32 *rights, u64 *length);
+	u64 (*submit)(struct dmanic_node *node, struct list_head *ops,
+		      unsigned int flags);
+	void (*cancel)(struct dmanic_node *node, struct dmanic_queue *queue);
+	u32 (*nr_nodes)(struct dmanic_node *node);
+	void (*stop)(struct dmanic_node *node);
+	void (*set_model)(struct dmanic_node *node, const struct dmanic_model *model);
+	void (*get_model)(struct dmanic_node *node, struct dmanic_model *model);
+	void (*set_failed)(struct dmanic_node *node, bool failed);
+	bool (*failed)(struct dmanic_node *node);
+	void (*release)(struct dmanic_node *node);
+};
+
+#define DMANIC_LOOP_MAX_NODES	256U
+
+struct netlink_ext_ack;
+
+/*
+ * Make nodes prefix0 .. prefix<n-1> of one fabric. Called with
+ * dmanic_nodes_lock held. @failed_at: name that is taken, on -EEXIST.
+ */
+int dmanic_loop_create(struct net *net, const char *prefix, u32 nodes,
+		       const struct dmanic_model *model);
+
+#endif /* DMANIC_LINK_H */

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * main.c - the module
+ */
+#include <linux/module.h>
+#include <net/net_namespace.h>
+
+#include "dmanic.h"
+
+/* Both sides assert the layout they share; libnic has the same list */
+static_assert(sizeof(struct dmanic_sqe) == 64);
+static_assert(sizeof(struct dmanic_cqe) == 32);
+static_assert(sizeof(struct dmanic_queue_ring) == 384);
+static_assert(sizeof(struct dmanic_irq_event) == 16);
+static_assert(sizeof(struct dmanic_irq_ring) == 192);
+static_assert(sizeof(struct dmanic_refusal) == 24);
+static_assert(sizeof(struct dmanic_query) == 152);
+static_assert(sizeof(struct dmanic_segment_create) == 64);
+static_assert(sizeof(struct dmanic_segment_id) == 16);
+static_assert(sizeof(struct dmanic_segment_export) == 104);
+static_assert(sizeof(struct dmanic_connect) == 152);
+static_assert(sizeof(struct dmanic_disconnect) == 16);
+static_assert(sizeof(struct dmanic_queue_create) == 64);
+static_assert(sizeof(struct dmanic_irq_create) == 144);
+static_assert(sizeof(struct dmanic_enter) == 32);
+static_assert(sizeof(struct dmanic_irq_wait) == 32);
+
+static void __net_exit dmanic_net_pre_exit(struct net *net)
+{
+	dmanic_node_remove_all(net);
+}
+
+static struct pernet_operations dmanic_net_ops = {
+	.pre_exit = dmanic_net_pre_exit,
+};
+
+static int __init dmanic_init(void)
+{
+	int ret;
+
+	ret = dmanic_mem_init();
+	if (ret)
+		return ret;
+	ret = dmanic_cdev_init();
+	if (ret)
+		goto err_mem;
+	ret = register_pernet_subsys(&dmanic_net_ops);
+	if (ret)
+		goto err_cdev;
+	ret = dmanic_netlink_init();
+	if (ret)
+		goto err_net;
+	return 0;
+
+err_net:
+	unregister_pernet_subsys(&dmanic_net_ops);
+err_cdev:
+	dmanic_cdev_exit();
+err_mem:
+	dmanic_mem_exit();
+	return ret;
+}
+
+static void __exit dmanic_exit(void)
+{
+	dmanic_netlink_exit();
+	dmanic_node_remove_all(NULL);
+	unregister_pernet_subsys(&dmanic_net_ops);
+	dmanic_cdev_exit();
+	dmanic_mem_exit();
+}
+
+module_init(dmanic_init);
+module_exit(dmanic_exit);
+
+MODULE_DESCRIPTION("DMA NIC over any network interface");
+MODULE_AUTHOR("The dmanic authors");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,653 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * netlink.c - control plane: generic netlink family "dmanic"
+ *
+ * Owns the family, its policies and its error texts. Objects are made and
+ * removed by the links and node.c; all of it happens under dmanic_nodes_lock,
+ * so the family runs its commands in parallel to other families.
+ *
+ * A request sees the devices of its own network namespace only. What a command
+ * does not use is refused by its policy. The texts of the extended
+ * acknowledgements are never freed or changed while the module is loaded, for
+ * the kernel reads them after the command has returned.
+ */
+#include <linux/ctype.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <net/genetlink.h>
+#include <net/sock.h>
+
+#include "dmanic.h"
+#include "link.h"
+
+/* A prefix leaves room for the three digits of the largest node number */
+#define DMANIC_PREFIX_MAX	(DMANIC_NAME_MAX - 1 - 3)
+
+/* Counts of open contexts that have a text of their own */
+#define DMANIC_BUSY_TEXTS	256
+
+/* Both stand in error texts below */
+static_assert(DMANIC_PREFIX_MAX == 28);
+static_assert(DMANIC_LOOP_MAX_NODES == 256);
+
+static struct genl_family dmanic_genl_family;
+
+/* Changes whenever the list of nodes does; under dmanic_nodes_lock */
+static u32 dmanic_generation = 1;
+
+/* Made when first needed, then never changed; under dmanic_nodes_lock */
+static char *dmanic_busy_texts[DMANIC_BUSY_TEXTS];
+
+/* ---- the model ---- */
+
+static const struct nla_policy dmanic_model_policy[] = {
+	[DMANIC_MODEL_A_NAME] = { .type = NLA_NUL_STRING,
+				  .len = DMANIC_MODEL_NAME_MAX - 1 },
+	[DMANIC_MODEL_A_START_NS] = { .type = NLA_U64 },
+	[DMANIC_MODEL_A_INTERRUPT_NS] = { .type = NLA_U64 },
+	[DMANIC_MODEL_A_LATENCY_NS] = { .type = NLA_U64 },
+	[DMANIC_MODEL_A_BANDWIDTH] = { .type = NLA_U64 },
+	[DMANIC_MODEL_A_SCALE] = { .type = NLA_U32 },
+	[DMANIC_MODEL_A_JITTER_NS] = { .type = NLA_U64 },
+	[DMANIC_MODEL_A_SEED] = { .type = NLA_U64 },
+	[DMANIC_MODEL_A_MAX] = { },
+};
+
+/* Where the 64-bit values are; @cost: without it, it is another card */
+static const struct {
+	int attr;
+	size_t offset;
+	bool cost;
+} dmanic_model_values[] = {
+	{ DMANIC_MODEL_A_START_NS,
+	  offsetof(struct dmanic_model, start_ns), true },
+	{ DMANIC_MODEL_A_INTERRUPT_NS,
+	  offsetof(struct dmanic_model, interrupt_ns), true },
+	{ DMANIC_MODEL_A_LATENCY_NS,
+	  offsetof(struct dmanic_model, latency_ns), true },
+	{ DMANIC_MODEL_A_BANDWIDTH,
+	  offsetof(struct dmanic_model, bandwidth), true },
+	{ DMANIC_MODEL_A_JITTER_NS,
+	  offsetof(struct dmanic_model, jitter_ns), true },
+	{ DMANIC_MODEL_A_SEED,
+	  offsetof(struct dmanic_model, seed), false },
+};
+
+static int dmanic_model_put(struct sk_buff *skb, struct dmanic_node *node)
+{
+	struct dmanic_model model = { };
+	struct nlattr *nest;
+	const u64 *value;
+	size_t i;
+
+	if (!node->link->get_model)
+		return 0;
+	node->link->get_model(node, &model);
+
+	nest = nla_nest_start(skb, DMANIC_A_MODEL);
+	if (!nest)
+		return -EMSGSIZE;
+	if (nla_put_string(skb, DMANIC_MODEL_A_NAME, model.name) ||
+	    nla_put_u32(skb, DMANIC_MODEL_A_SCALE, model.scale))
+		return -EMSGSIZE;
+	for (i = 0; i < ARRAY_SIZE(dmanic_model_values); i++) {
+		value = (void *)&model + dmanic_model_values[i].offset;
+		if (nla_put_u64_64bit(skb, dmanic_model_values[i].attr, *value,
+				      DMANIC_MODEL_A_PAD))
+			return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+/*
+ * Change @model as the request asks. Scale and seed say how a card is played,
+ * not which card it is, so they leave it its name.
+ */
+static int dmanic_model_change(struct dmanic_model *model,
+			       const struct nlattr *nest,
+			       struct netlink_ext_ack *extack)
+{
+	struct nlattr *attrs[DMANIC_MODEL_A_MAX + 1];
+	const char *why = "the model makes no sense";
+	const struct nlattr *attr;
+	size_t i;
+	int ret;
+
+	ret = nla_parse_nested(attrs, DMANIC_MODEL_A_MAX, nest,
+			       dmanic_model_policy, extack);
+	if (ret)
+		return ret;
+
+	attr = attrs[DMANIC_MODEL_A_NAME];
+	if (attr) {
+		ret = dmanic_model_preset(model, nla_data(attr));
+		if (ret) {
+			NL_SET_ERR_MSG_ATTR(extack, attr,
+					    "no model preset of this name");
+			return ret;
+		}
+	}
+	for (i = 0; i < ARRAY_SIZE(dmanic_model_values); i++) {
+		attr = attrs[dmanic_model_values[i].attr];
+		if (!attr)
+			continue;
+		*(u64 *)((void *)model + dmanic_model_values[i].offset) =
+			nla_get_u64(attr);
+		if (dmanic_model_values[i].cost)
+			strscpy(model->name, "custom", sizeof(model->name));
+	}
+	if (attrs[DMANIC_MODEL_A_SCALE])
+		model->scale = nla_get_u32(attrs[DMANIC_MODEL_A_SCALE]);
+
+	ret = dmanic_model_check(model, &why);
+	if (ret) {
+		extack->_msg = why;
+		NL_SET_BAD_ATTR(extack, nest);
+	}
+	return ret;
+}
+
+/* ---- showing devices ---- */
+
+static enum dmanic_dev_state dmanic_node_state(struct dmanic_node *node)
+{
+	if (dmanic_node_dead(node))
+		return DMANIC_DEV_REMOVED;
+	if (node->link->failed && node->link->failed(node))
+		return DMANIC_DEV_FAILED;
+	return DMANIC_DEV_UP;
+}
+
+static int dmanic_dev_put(struct sk_buff *skb, struct dmanic_node *node)
+{
+	u64 pinned = atomic64_read(&node->pinned);
+
+	if (nla_put_string(skb, DMANIC_A_NAME, node->name) ||
+	    nla_put_string(skb, DMANIC_A_TYPE, node->link->type) ||
+	    nla_put_u32(skb, DMANIC_A_NODE, node->id) ||
+	    nla_put_u32(skb, DMANIC_A_NODES, node->link->nr_nodes(node)) ||
+	    nla_put_string(skb, DMANIC_A_FABRIC, node->fabric) ||
+	    nla_put_u32(skb, DMANIC_A_STATE, dmanic_node_state(node)) ||
+	    nla_put_u64_64bit(skb, DMANIC_A_INCARNATION,
+			      READ_ONCE(node->incarnation), DMANIC_A_PAD) ||
+	    nla_put_u32(skb, DMANIC_A_CONTEXTS,
+			atomic_read(&node->nr_contexts)) ||
+	    nla_put_u32(skb, DMANIC_A_SEGMENTS,
+			atomic_read(&node->nr_segments)) ||
+	    nla_put_u32(skb, DMANIC_A_QUEUES, atomic_read(&node->nr_queues)) ||
+	    nla_put_u32(skb, DMANIC_A_IRQS, atomic_read(&node->nr_irqs)) ||
+	    nla_put_u64_64bit(skb, DMANIC_A_PINNED, pinned, DMANIC_A_PAD))
+		return -EMSGSIZE;
+	return dmanic_model_put(skb, node);
+}
+
+static int dmanic_stats_put(struct sk_buff *skb, struct dmanic_node *node)
+{
+	struct nlattr *nest;
+	int i;
+
+	if (nla_put_string(skb, DMANIC_A_NAME, node->name) ||
+	    nla_put_u32(skb, DMANIC_A_NODE, node->id))
+		return -EMSGSIZE;
+	nest = nla_nest_start(skb, DMANIC_A_STATS);
+	if (!nest)
+		return -EMSGSIZE;
+	for (i = DMANIC_STATS_A_PAD + 1; i <= DMANIC_STATS_A_MAX; i++) {
+		if (nla_put_u64_64bit(skb, i, dmanic_stat_sum(node, i),
+				      DMANIC_STATS_A_PAD))
+			return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+/* @cb: of a dump, else NULL */
+static int dmanic_node_fill(struct sk_buff *skb, struct dmanic_node *node,
+			    u32 portid, u32 seq, u8 cmd,
+			    struct netlink_callback *cb)
+{
+	void *head;
+	int ret;
+
+	lockdep_assert_held(&dmanic_nodes_lock);
+
+	head = genlmsg_put(skb, portid, seq, &dmanic_genl_family,
+			   cb ? NLM_F_MULTI : 0, cmd);
+	if (!head)
+		return -EMSGSIZE;
+	if (cb)
+		genl_dump_check_consistent(cb, head);
+	if (cmd == DMANIC_GENL_CMD_STATS_GET)
+		ret = dmanic_stats_put(skb, node);
+	else
+		ret = dmanic_dev_put(skb, node);
+	if (ret) {
+		genlmsg_cancel(skb, head);
+		return ret;
+	}
+	genlmsg_end(skb, head);
+	return 0;
+}
+
+static int dmanic_no_such_device(struct genl_info *info,
+				 const struct nlattr *attr)
+{
+	NL_SET_ERR_MSG_ATTR(info->extack, attr,
+			    "no such device in this network namespace: see nicctl dev show");
+	return -ENODEV;
+}
+
+/* DEV_GET and STATS_GET of one device */
+static int dmanic_get_doit(struct sk_buff *request, struct genl_info *info)
+{
+	struct nlattr *name = info->attrs[DMANIC_A_NAME];
+	struct dmanic_node *node;
+	struct sk_buff *skb;
+	int ret;
+
+	if (!name) {
+		NL_SET_ERR_MSG(info->extack,
+			       "NAME is missing: give one, or ask for a dump");
+		return -EINVAL;
+	}
+	skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!skb)
+		return -ENOMEM;
+
+	ret = mutex_lock_killable(&dmanic_nodes_lock);
+	if (ret)
+		goto err_free_skb;
+	node = dmanic_node_find(genl_info_net(info), nla_data(name));
+	if (node)
+		ret = dmanic_node_fill(skb, node, info->snd_portid,
+				       info->snd_seq, info->genlhdr->cmd, NULL);
+	else
+		ret = dmanic_no_such_device(info, name);
+	mutex_unlock(&dmanic_nodes_lock);
+	if (ret)
+		goto err_free_skb;
+	return genlmsg_reply(skb, info);
+
+err_free_skb:
+	nlmsg_free(skb);
+	return ret;
+}
+
+/* Resumes at the node cb->args[0]; a list that changed is marked as such */
+static int dmanic_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	const struct genlmsghdr *request = nlmsg_data(cb->nlh);
+	struct net *net = sock_net(cb->skb->sk);
+	struct dmanic_node *node;
+	long index = 0;
+	int ret;
+
+	ret = mutex_lock_killable(&dmanic_nodes_lock);
+	if (ret)
+		return ret;
+	cb->seq = dmanic_generation;
+	list_for_each_entry(node, &dmanic_nodes, entry) {
+		if (!net_eq(node->net, net))
+			continue;
+		if (index >= cb->args[0]) {
+			ret = dmanic_node_fill(skb, node,
+					       NETLINK_CB(cb->skb).portid,
+					       cb->nlh->nlmsg_seq,
+					       request->cmd, cb);
+			if (ret)
+				break;
+		}
+		index++;
+	}
+	mutex_unlock(&dmanic_nodes_lock);
+
+	cb->args[0] = index;
+	return skb->len ?: ret;
+}
+
+static int dmanic_get_start(struct netlink_callback *cb)
+{
+	if (!nlmsg_attrlen(cb->nlh, GENL_HDRLEN))
+		return 0;
+	NL_SET_ERR_MSG(cb->extack,
+		       "a dump takes no attributes: to get one device, leave NLM_F_DUMP out");
+	return -EINVAL;
+}
+
+/* ---- making devices ---- */
+
+/*
+ * A prefix becomes the name of a file in /dev and in sysfs: no path, nothing
+ * hidden, nothing that looks like an option.
+ */
+static int dmanic_prefix_check(const struct nlattr *attr,
+			       struct netlink_ext_ack *extack)
+{
+	const char *prefix = nla_data(attr);
+	size_t length = strlen(prefix);
+	size_t i;
+
+	if (!length || length > DMANIC_PREFIX_MAX) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "NAME is a prefix of 1 to 28 characters: node numbers are appended");
+		return -EINVAL;
+	}
+	for (i = 0; i < length; i++) {
+		if (isascii(prefix[i]) && isalnum(prefix[i]))
+			continue;
+		if (i && strchr("-_.", prefix[i]))
+			continue;
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "NAME may have letters and digits, and after the first character '-', '_' and '.'");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int dmanic_loop_new(struct genl_info *info)
+{
+	struct dmanic_model model = { .scale = DMANIC_MODEL_SCALE_ONE };
+	struct nlattr *name = info->attrs[DMANIC_A_NAME];
+	struct nlattr *nodes = info->attrs[DMANIC_A_NODES];
+	struct nlattr *nest = info->attrs[DMANIC_A_MODEL];
+	int ret;
+
+	if (!name || !nodes) {
+		NL_SET_ERR_MSG(info->extack,
+			       "a loop fabric needs NAME, the prefix of its devices, and NODES, how many");
+		return -EINVAL;
+	}
+	ret = dmanic_prefix_check(name, info->extack);
+	if (ret)
+		return ret;
+	if (!nla_get_u32(nodes) ||
+	    nla_get_u32(nodes) > DMANIC_LOOP_MAX_NODES) {
+		NL_SET_ERR_MSG_ATTR(info->extack, nodes,
+				    "NODES must be 1 to 256");
+		return -EINVAL;
+	}
+	if (nest) {
+		ret = dmanic_model_change(&model, nest, info->extack);
+		if (ret)
+			return ret;
+	}
+
+	ret = mutex_lock_killable(&dmanic_nodes_lock);
+	if (ret)
+		return ret;
+	ret = dmanic_loop_create(genl_info_net(info), nla_data(name),
+				 nla_get_u32(nodes), &model);
+	dmanic_generation++;
+	mutex_unlock(&dmanic_nodes_lock);
+	if (ret == -EEXIST)
+		NL_SET_ERR_MSG_ATTR(info->extack, name,
+				    "a device of that name exists, here or in another network namespace: choose another prefix, or delete it first");
+	return ret;
+}
+
+static int dmanic_dev_new(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *type = info->attrs[DMANIC_A_TYPE];
+
+	if (!type) {
+		NL_SET_ERR_MSG(info->extack, "TYPE is missing; types: loop");
+		return -EINVAL;
+	}
+	if (!nla_strcmp(type, "loop"))
+		return dmanic_loop_new(info);
+	NL_SET_ERR_MSG_ATTR(info->extack, type,
+			    "no such link type in this version of the driver; types: loop");
+	return -EOPNOTSUPP;
+}
+
+/* ---- changing and removing devices ---- */
+
+/* The attribute that says which devices are meant, NAME or FABRIC */
+static const struct nlattr *dmanic_selector(struct genl_info *info)
+{
+	struct nlattr *name = info->attrs[DMANIC_A_NAME];
+	struct nlattr *fabric = info->attrs[DMANIC_A_FABRIC];
+
+	if (!name == !fabric) {
+		NL_SET_ERR_MSG(info->extack,
+			       "give either NAME, for one device, or FABRIC, for all made with that prefix");
+		return NULL;
+	}
+	return name ?: fabric;
+}
+
+static bool dmanic_node_selected(const struct dmanic_node *node,
+				 const struct net *net,
+				 const struct nlattr *selector)
+{
+	if (!net_eq(node->net, net))
+		return false;
+	if (nla_type(selector) == DMANIC_A_FABRIC)
+		return !strcmp(node->fabric, nla_data(selector));
+	return !strcmp(node->name, nla_data(selector));
+}
+
+static const char *dmanic_busy_text(unsigned int contexts)
+{
+	lockdep_assert_held(&dmanic_nodes_lock);
+
+	if (contexts < DMANIC_BUSY_TEXTS && !dmanic_busy_texts[contexts])
+		dmanic_busy_texts[contexts] =
+			kasprintf(GFP_KERNEL,
+				  "in use, %u contexts open: end the programs that use it, or force the removal",
+				  contexts);
+	if (contexts < DMANIC_BUSY_TEXTS && dmanic_busy_texts[contexts])
+		return dmanic_busy_texts[contexts];
+	return "in use, many contexts open: end the programs that use it, or force the removal";
+}
+
+/*
+ * Who opens a device between the check and its removal gets ENODEV, as from a
+ * removal by force.
+ */
+static int dmanic_del_check(struct genl_info *info,
+			    const struct nlattr *selector)
+{
+	struct net *net = genl_info_net(info);
+	struct dmanic_node *node;
+	unsigned int contexts = 0;
+	bool found = false;
+	bool busy = false;
+
+	list_for_each_entry(node, &dmanic_nodes, entry) {
+		if (!dmanic_node_selected(node, net, selector))
+			continue;
+		found = true;
+		busy |= dmanic_node_busy(node);
+		contexts += atomic_read(&node->nr_contexts);
+	}
+	if (!found)
+		return dmanic_no_such_device(info, selector);
+	if (!busy || info->attrs[DMANIC_A_FORCE])
+		return 0;
+	info->extack->_msg = dmanic_busy_text(contexts);
+	NL_SET_BAD_ATTR(info->extack, selector);
+	return -EBUSY;
+}
+
+static int dmanic_dev_del(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct nlattr *selector = dmanic_selector(info);
+	struct net *net = genl_info_net(info);
+	struct dmanic_node *node, *next;
+	int ret;
+
+	if (!selector)
+		return -EINVAL;
+	ret = mutex_lock_killable(&dmanic_nodes_lock);
+	if (ret)
+		return ret;
+	ret = dmanic_del_check(info, selector);
+	if (!ret) {
+		list_for_each_entry_safe(node, next, &dmanic_nodes, entry)
+			if (dmanic_node_selected(node, net, selector))
+				dmanic_node_remove(node);
+		dmanic_generation++;
+	}
+	mutex_unlock(&dmanic_nodes_lock);
+	return ret;
+}
+
+/* Change one node; with @check only find out whether that would work */
+static int dmanic_set_node(struct dmanic_node *node, struct genl_info *info,
+			   bool check)
+{
+	const struct dmanic_link_ops *link = node->link;
+	struct nlattr *nest = info->attrs[DMANIC_A_MODEL];
+	struct nlattr *failed = info->attrs[DMANIC_A_FAILED];
+	struct dmanic_model model;
+	int ret;
+
+	if ((nest && (!link->set_model || !link->get_model)) ||
+	    (failed && !link->set_failed)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, nest ?: failed,
+				    "only devices of type loop have a model and can be made to fail");
+		return -EOPNOTSUPP;
+	}
+	if (nest) {
+		link->get_model(node, &model);
+		ret = dmanic_model_change(&model, nest, info->extack);
+		if (ret)
+			return ret;
+		if (!check)
+			link->set_model(node, &model);
+	}
+	if (failed && !check)
+		link->set_failed(node, nla_get_u8(failed));
+	return 0;
+}
+
+static int dmanic_set_selected(struct genl_info *info,
+			       const struct nlattr *selector, bool check)
+{
+	struct net *net = genl_info_net(info);
+	struct dmanic_node *node;
+	bool found = false;
+	int ret;
+
+	lockdep_assert_held(&dmanic_nodes_lock);
+
+	list_for_each_entry(node, &dmanic_nodes, entry) {
+		if (!dmanic_node_selected(node, net, selector))
+			continue;
+		found = true;
+		ret = dmanic_set_node(node, info, check);
+		if (ret)
+			return ret;
+	}
+	return found ? 0 : dmanic_no_such_device(info, selector);
+}
+
+static int dmanic_dev_set(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct nlattr *selector = dmanic_selector(info);
+	int ret;
+
+	if (!selector)
+		return -EINVAL;
+	if (!info->attrs[DMANIC_A_MODEL] && !info->attrs[DMANIC_A_FAILED]) {
+		NL_SET_ERR_MSG(info->extack,
+			       "nothing to change: give MODEL or FAILED");
+		return -EINVAL;
+	}
+	ret = mutex_lock_killable(&dmanic_nodes_lock);
+	if (ret)
+		return ret;
+	/* All or nothing: every node is checked before the first is changed */
+	ret = dmanic_set_selected(info, selector, true);
+	if (!ret)
+		ret = dmanic_set_selected(info, selector, false);
+	mutex_unlock(&dmanic_nodes_lock);
+	return ret;
+}
+
+/* ---- the family ---- */
+
+#define DMANIC_NAME_POLICY	{ .type = NLA_NUL_STRING, \
+				  .len = DMANIC_NAME_MAX - 1 }
+
+static const struct nla_policy dmanic_get_policy[] = {
+	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
+	[DMANIC_A_MAX] = { },
+};
+
+static const struct nla_policy dmanic_new_policy[] = {
+	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
+	[DMANIC_A_TYPE] = DMANIC_NAME_POLICY,
+	[DMANIC_A_NODES] = { .type = NLA_U32 },
+	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_model_policy),
+	[DMANIC_A_MAX] = { },
+};
+
+static const struct nla_policy dmanic_del_policy[] = {
+	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
+	[DMANIC_A_FABRIC] = DMANIC_NAME_POLICY,
+	[DMANIC_A_FORCE] = { .type = NLA_FLAG },
+	[DMANIC_A_MAX] = { },
+};
+
+static const struct nla_policy dmanic_set_policy[] = {
+	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
+	[DMANIC_A_FABRIC] = DMANIC_NAME_POLICY,
+	[DMANIC_A_FAILED] = NLA_POLICY_MAX(NLA_U8, 1),
+	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_model_policy),
+	[DMANIC_A_MAX] = { },
+};
+
+#define DMANIC_OP_GET(_cmd) {				\
+	.cmd = _cmd,					\
+	.doit = dmanic_get_doit,			\
+	.start = dmanic_get_start,			\
+	.dumpit = dmanic_get_dumpit,			\
+	.policy = dmanic_get_policy,			\
+	.maxattr = DMANIC_A_MAX,			\
+}
+
+#define DMANIC_OP_CHANGE(_cmd, _doit, _policy) {	\
+	.cmd = _cmd,					\
+	.doit = _doit,					\
+	.policy = _policy,				\
+	.maxattr = DMANIC_A_MAX,			\
+	.flags = GENL_ADMIN_PERM,			\
+}
+
+static const struct genl_ops dmanic_genl_ops[] = {
+	DMANIC_OP_GET(DMANIC_GENL_CMD_DEV_GET),
+	DMANIC_OP_CHANGE(DMANIC_GENL_CMD_DEV_NEW, dmanic_dev_new,
+			 dmanic_new_policy),
+	DMANIC_OP_CHANGE(DMANIC_GENL_CMD_DEV_DEL, dmanic_dev_del,
+			 dmanic_del_policy),
+	DMANIC_OP_CHANGE(DMANIC_GENL_CMD_DEV_SET, dmanic_dev_set,
+			 dmanic_set_policy),
+	DMANIC_OP_GET(DMANIC_GENL_CMD_STATS_GET),
+};
+
+static struct genl_family dmanic_genl_family __ro_after_init = {
+	.name = DMANIC_GENL_NAME,
+	.version = DMANIC_GENL_VERSION,
+	.netnsok = true,
+	.parallel_ops = true,
+	.ops = dmanic_genl_ops,
+	.n_ops = ARRAY_SIZE(dmanic_genl_ops),
+	.module = THIS_MODULE,
+};
+
+int dmanic_netlink_init(void)
+{
+	return genl_register_family(&dmanic_genl_family);
+}
+
+void dmanic_netlink_exit(void)
+{
+	int i;
+
+	genl_unregister_family(&dmanic_genl_family);
+	for (i = 0; i < DMANIC_BUSY_TEXTS; i++)
+		kfree(dmanic_busy_texts[i]);
+}

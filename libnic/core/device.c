@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * device.c - finding, opening and asking a device
+ *
+ * A context is a file descriptor and what the device said about itself when
+ * it was opened. It is never written afterwards, so threads may share it.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "internal.h"
+
+#define DEVICES		"/dev/dmanic"
+#define SPIN_NS		20000U		/* about a sleep and its wake-up */
+#define SPIN_NS_MAX	1000000000UL
+#define LIST_MAX	200
+
+unsigned int nic_version(void)
+{
+	return NIC_VERSION_MAJOR << 16 | NIC_VERSION_MINOR;
+}
+
+static uint32_t spin_ns(void)
+{
+	const char *text = getenv("NIC_SPIN_NS");
+	unsigned long ns = SPIN_NS;
+	char *end;
+
+	if (text && *text) {
+		ns = strtoul(text, &end, 10);
+		if (*end || ns > SPIN_NS_MAX)
+			ns = SPIN_NS;
+	}
+	/* With one processor, who polls keeps the other side from running. */
+	return sysconf(_SC_NPROCESSORS_ONLN) > 1 ? (uint32_t)ns : 0;
+}
+
+/*
+ * Names of the devices there are, as "nic0, nic1". Return: how many; @first
+ * is one of them.
+ */
+static unsigned int list_devices(char list[LIST_MAX], char first[NIC_NAME_MAX])
+{
+	unsigned int count = 0;
+	struct dirent *entry;
+	size_t at = 0;
+	DIR *dir;
+
+	list[0] = 0;
+	first[0] = 0;
+	dir = opendir(DEVICES);
+	if (!dir)
+		return 0;
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' ||
+		    strlen(entry->d_name) >= NIC_NAME_MAX)
+			continue;
+		if (!count++)
+			strcpy(first, entry->d_name);
+		if (at >= LIST_MAX - NIC_NAME_MAX - 6)
+			continue;	/* enough to see what is meant */
+		at += (size_t)snprintf(list + at, LIST_MAX - at, "%s%s",
+				       at ? ", " : "", entry->d_name);
+	}
+	closedir(dir);
+	return count;
+}
+
+static int fail_missing(const char *path)
+{
+	char list[LIST_MAX], first[NIC_NAME_MAX], cause[LIST_MAX + 80];
+
+	if (list_devices(list, first)) {
+		snprintf(cause, sizeof(cause), "no such device; there are %s", list);
+		return nic_fail(NULL, -ENOENT, cause, "open %s", path);
+	}
+	if (access("/sys/module/dmanic", F_OK))
+		return nic_fail(NULL, -ENOENT, "the driver is not loaded; \"modprobe dmanic\", then \"nicctl dev add nic type loop nodes 2\"", "open %s", path);
+	return nic_fail(NULL, -ENOENT, "there is no device yet; \"nicctl dev add nic type loop nodes 2\" makes nic0 and nic1", "open %s", path);
+}
+
+static int fail_open(int err, const char *path)
+{
+	switch (err) {
+	case ENOENT:
+		return fail_missing(path);
+	case EACCES:
+	case EPERM:
+		return nic_fail(NULL, -EACCES, "permission denied; join the group dmanic (\"usermod -aG dmanic $USER\", log in again), or install the udev rule 60-dmanic.rules",
+				"open %s", path);
+	case ENXIO:
+		err = ENODEV;
+		break;
+	}
+	return nic_fail(NULL, -err, NULL, "open %s", path);
+}
+
+/* The path of @name, or of the device that is meant when there is none */
+static int find_path(const char *name, char *path, size_t size)
+{
+	char list[LIST_MAX], first[NIC_NAME_MAX], cause[LIST_MAX + 80];
+	unsigned int count;
+
+	if (!name) {
+		name = getenv("NIC_DEVICE");
+		if (name && !*name)
+			name = NULL;
+	}
+	if (!name) {
+		count = list_devices(list, first);
+		if (!count)
+			return fail_missing(DEVICES "/*");
+		if (count > 1) {
+			snprintf(cause, sizeof(cause), "there are %s; name one, or set NIC_DEVICE", list);
+			return nic_fail(NULL, -ENOTUNIQ, cause, "choose a device");
+		}
+		name = first;
+	}
+	if ((size_t)snprintf(path, size, "%s%s", strchr(name, '/') ? "" :
+			     DEVICES "/", name) >= size)
+		return nic_fail(NULL, -ENOENT, "the path is too long", "open %.80s",
+				name);
+	return 0;
+}
+
+static int query(int fd, struct dmanic_query *arg)
+{
+	memset(arg, 0, sizeof(*arg));
+	arg->size = sizeof(*arg);
+	return nic_ioctl(fd, DMANIC_IOC_QUERY, arg);
+}
+
+static void fill_info(struct nic_info *info, const struct dmanic_query *arg)
+{
+	memset(info, 0, sizeof(*info));
+	memcpy(info->name, arg->name, NIC_NAME_MAX - 1);
+	memcpy(info->link, arg->link, NIC_NAME_MAX - 1);
+	info->node = arg->node;
+	info->nodes = arg->nodes;
+	info->features = arg->features;
+	info->incarnation = arg->incarnation;
+	info->max_segment_bytes = arg->max_segment_bytes;
+	info->max_queue_entries = arg->max_queue_entries;
+	info->max_irq_depth = arg->max_irq_depth;
+}
+
+int nic_open(const char *name, struct nic_ctx **ctx)
+{
+	static uint64_t serial;
+	struct dmanic_query arg;
+	struct nic_ctx *new;
+	char path[256];
+	int ret;
+
+	ret = find_path(name, path, sizeof(path));
+	if (ret)
+		return ret;
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return nic_fail(NULL, -ENOMEM, NULL, "open %s", path);
+	new->fd = open(path, O_RDWR | O_CLOEXEC);
+	if (new->fd < 0) {
+		ret = fail_open(errno, path);
+		goto err_free;
+	}
+	ret = query(new->fd, &arg);
+	if (ret) {
+		nic_fail(NULL, ret, NULL, "ask %s what it can do", path);
+		goto err_close;
+	}
+	if (arg.abi != DMANIC_ABI_VERSION ||
+	    arg.sqe_size != sizeof(struct dmanic_sqe) ||
+	    arg.cqe_size != sizeof(struct dmanic_cqe)) {
+		ret = nic_fail(NULL, -EPROTO, "library and driver do not fit; install both from one version", "use %s (ABI %u)",
+			       path, arg.abi);
+		goto err_close;
+	}
+	fill_info(&new->info, &arg);
+	new->spin_ns = spin_ns();
+	new->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
+	*ctx = new;
+	return 0;
+
+err_close:
+	close(new->fd);
+err_free:
+	free(new);
+	return ret;
+}
+
+void nic_close(struct nic_ctx *ctx)
+{
+	if (!ctx)
+		return;
+	close(ctx->fd);
+	free(ctx);
+}
+
+int nic_query(struct nic_ctx *ctx, struct nic_info *info)
+{
+	struct dmanic_query arg;
+	int ret;
+
+	ret = query(ctx->fd, &arg);
+	if (ret)
+		return nic_fail(ctx, ret, NULL, "ask %s what it can do",
+				ctx->info.name);
+	fill_info(info, &arg);
+	return 0;
+}

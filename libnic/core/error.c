@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * error.c - names of statuses, and the sentence about the last failure
+ *
+ * The sentence is kept for each thread with the serial number of its context:
+ * "cannot <what was tried>: <cause>; <remedy>". Nothing is allocated, so a
+ * failure for want of memory is told like any other.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "internal.h"
+
+static const char *const status_name[] = {
+	[NIC_OK] = "ok",
+	[NIC_INVALID] = "invalid operation",
+	[NIC_NO_SEGMENT] = "no such segment or interrupt",
+	[NIC_NO_HANDLE] = "no such connection",
+	[NIC_BOUNDS] = "out of bounds",
+	[NIC_ACCESS] = "access denied",
+	[NIC_PEER_DEAD] = "node does not answer",
+	[NIC_PEER_RESTARTED] = "node was restarted",
+	[NIC_LINK_DOWN] = "link is down",
+	[NIC_TIMED_OUT] = "timed out",
+	[NIC_CANCELLED] = "cancelled",
+	[NIC_LIMIT] = "limit reached",
+	[NIC_SOURCE_CHANGED] = "local memory changed before completion",
+	[NIC_UNSUPPORTED] = "unsupported by this link",
+};
+
+_Static_assert(sizeof(status_name) / sizeof(*status_name) ==
+	       DMANIC_STATUS_COUNT, "every status has a name");
+
+static const struct {
+	int err;
+	const char *cause;
+} usual[] = {
+	{ E2BIG, "the driver is older than the library; install a newer dmanic.ko" },
+	{ EACCES, "wrong key or secret; do all ranks have the same NIC_SECRET?" },
+	{ EBADF, "the object is closed" },
+	{ EDQUOT, "a limit of the device was reached; see \"nicctl dev show\"" },
+	{ EEXIST, "the name is taken on this node; choose another" },
+	{ EFAULT, "the memory is not mapped" },
+	{ EHOSTUNREACH, "no such node, or it does not answer; see \"nicctl dev show\"" },
+	{ EINTR, "a signal came first; call again" },
+	{ EINVAL, "a value makes no sense" },
+	{ EMFILE, "too many open files; raise the limit with \"ulimit -n\"" },
+	{ ENODEV, "the device was removed; see \"nicctl dev show\"" },
+	{ ENOENT, "it does not exist, or not any more" },
+	{ ENOMEM, "out of memory" },
+	{ ENOTTY, "this is not a dmanic device" },
+	{ EOPNOTSUPP, "this driver or link cannot do it; see \"nicctl dev show\"" },
+	{ ETIME, "it took longer than the time-out" },
+};
+
+static _Thread_local struct {
+	uint64_t serial;
+	char text[640];
+} last;
+
+const char *nic_status_name(unsigned int status)
+{
+	if (status >= DMANIC_STATUS_COUNT)
+		return "unknown status";
+	return status_name[status];
+}
+
+const char *nic_error_detail(const struct nic_ctx *ctx)
+{
+	return !ctx || ctx->serial == last.serial ? last.text : "";
+}
+
+static const char *usual_cause(int err)
+{
+	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+		if (usual[i].err == err)
+			return usual[i].cause;
+	return strerror(err);
+}
+
+int nic_fail_text(const struct nic_ctx *ctx, int ret, const char *sentence)
+{
+	last.serial = ctx ? ctx->serial : 0;
+	snprintf(last.text, sizeof(last.text), "%s", sentence);
+	return ret;
+}
+
+int nic_fail(const struct nic_ctx *ctx, int ret, const char *cause,
+	     const char *what, ...)
+{
+	char text[sizeof(last.text)];
+	size_t at;
+	va_list ap;
+
+	at = (size_t)snprintf(text, sizeof(text), "cannot ");
+	va_start(ap, what);
+	vsnprintf(text + at, sizeof(text) - at, what, ap);
+	va_end(ap);
+	at = strlen(text);
+	snprintf(text + at, sizeof(text) - at, ": %s",
+		 cause ? cause : usual_cause(-ret));
+	return nic_fail_text(ctx, ret, text);
+}
+
+const char *nic_size_text(char *buf, uint64_t bytes)
+{
+	static const char unit[] = " KMGTPE";
+	unsigned int u = 0;
+	uint64_t whole = bytes, rest = 0;
+
+	while (whole >= 1024 && u < 6) {
+		rest = whole % 1024;
+		whole /= 1024;
+		u++;
+	}
+	if (!u)
+		snprintf(buf, NIC_SIZE_MAX, "%" PRIu64 " B", bytes);
+	else if (rest * 10 / 1024)
+		snprintf(buf, NIC_SIZE_MAX, "%" PRIu64 ".%u%c", whole,
+			 (unsigned int)(rest * 10 / 1024), unit[u]);
+	else
+		snprintf(buf, NIC_SIZE_MAX, "%" PRIu64 "%c", whole, unit[u]);
+	return buf;
+}
+
+/* RLIMIT_MEMLOCK is what people meet first: tell what is left of it */
+static void memlock_cause(char *buf, const struct dmanic_refusal *refusal,
+			  uint64_t bytes)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t need = (bytes + page - 1) / page * page;
+	uint64_t used = refusal->asked > need ? refusal->asked - need : 0;
+	uint64_t left = refusal->allowed > used ? refusal->allowed - used : 0;
+	char limit[NIC_SIZE_MAX], size[NIC_SIZE_MAX];
+
+	nic_size_text(limit, refusal->allowed);
+	if (bytes)
+		snprintf(buf, NIC_CAUSE_MAX, "RLIMIT_MEMLOCK is %s and %s are left; raise it with \"ulimit -l\" or LimitMEMLOCK=, or run as root",
+			 limit, nic_size_text(size, left));
+	else
+		snprintf(buf, NIC_CAUSE_MAX, "RLIMIT_MEMLOCK is %s and this makes %s; raise it with \"ulimit -l\" or LimitMEMLOCK=, or run as root",
+			 limit, nic_size_text(size, refusal->asked));
+}
+
+const char *nic_refusal_cause(char *buf, int ret,
+			      const struct dmanic_refusal *refusal,
+			      uint64_t bytes)
+{
+	static const struct {
+		const char *noun, *remedy;
+		bool is_size;
+	} limits[] = {
+		[DMANIC_LIMIT_MEMORY] = { "free memory", "free some, or raise MemoryMax= of the cgroup", true },
+		[DMANIC_LIMIT_SEGMENT_SIZE] = { "the largest segment",
+			"use several", true },
+		[DMANIC_LIMIT_SEGMENTS] = { "segments on the device",
+			"free some, or use larger ones", false },
+		[DMANIC_LIMIT_QUEUES] = { "queues on the device",
+			"destroy some", false },
+		[DMANIC_LIMIT_IRQS] = { "interrupts on the device",
+			"destroy some", false },
+		[DMANIC_LIMIT_CONNECTIONS] = { "connections of a context",
+			"disconnect some", false },
+		[DMANIC_LIMIT_QUEUE_ENTRIES] = { "entries in a ring",
+			"ask for fewer", false },
+		[DMANIC_LIMIT_IRQ_DEPTH] = { "events of an interrupt",
+			"ask for fewer", false },
+		[DMANIC_LIMIT_CONTEXTS] = { "open contexts on the device",
+			"close some", false },
+	};
+	char allowed[NIC_SIZE_MAX], asked[NIC_SIZE_MAX];
+	uint32_t limit = refusal->limit;
+
+	if (ret != -EDQUOT && ret != -ENOMEM)
+		return NULL;
+	if (limit == DMANIC_LIMIT_MEMLOCK) {
+		memlock_cause(buf, refusal, bytes);
+		return buf;
+	}
+	if (limit >= sizeof(limits) / sizeof(*limits) || !limits[limit].noun)
+		return NULL;
+	if (limits[limit].is_size) {
+		nic_size_text(allowed, refusal->allowed);
+		nic_size_text(asked, refusal->asked);
+	} else {
+		snprintf(allowed, sizeof(allowed), "%" PRIu64,
+			 (uint64_t)refusal->allowed);
+		snprintf(asked, sizeof(asked), "%" PRIu64,
+			 (uint64_t)refusal->asked);
+	}
+	snprintf(buf, NIC_CAUSE_MAX, "the limit of %s is %s and this makes %s; %s",
+		 limits[limit].noun, allowed, asked, limits[limit].remedy);
+	return buf;
+}
+
+int nic_name_copy(const struct nic_ctx *ctx, char *to, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!len || len >= NIC_PUBLISH_MAX)
+		return nic_fail(ctx, -EINVAL, "names have 1 to 63 bytes",
+				"use the name \"%.80s\"", name);
+	memcpy(to, name, len);
+	return 0;
+}

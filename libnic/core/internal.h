@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * internal.h - what the parts of libnic share and programs do not see
+ *
+ * Objects are plain structs whose owner the caller is (nic.h tells which are
+ * thread-safe: those that are never written after they were made). Barriers
+ * have the letters of linux/dmanic_ring.h; each is issued in one place, in
+ * queue.c or interrupt.c. E is the driver's: the library never arms, it
+ * sleeps in ENTER and IRQ_WAIT.
+ */
+#ifndef LIBNIC_INTERNAL_H
+#define LIBNIC_INTERNAL_H
+
+#include <errno.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <nic.h>
+#include "layout.h"
+
+#define NIC_SECOND	1000000000ULL
+
+/**
+ * struct nic_ctx - an open device
+ * @fd: of the device
+ * @spin_ns: longest polling before a sleep; zero: never poll
+ * @serial: tells contexts apart, also when one has the address of an old one
+ * @info: as it was when the device was opened
+ */
+struct nic_ctx {
+	int fd;
+	uint32_t spin_ns;
+	uint64_t serial;
+	struct nic_info info;
+};
+
+struct nic_segment {
+	struct nic_ctx *ctx;
+	void *addr;
+	uint64_t bytes;
+	uint64_t mapped;	/* bytes to unmap; zero: the program's memory */
+	uint32_t id;
+};
+
+struct nic_remote {
+	struct nic_ctx *ctx;
+	uint64_t bytes;
+	uint32_t node;
+	uint32_t handle;
+	uint32_t rights;
+};
+
+static inline int nic_ioctl(int fd, unsigned long number, void *arg)
+{
+	return ioctl(fd, number, arg) < 0 ? -errno : 0;
+}
+
+static inline bool nic_power_of_two(uint64_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* ---- error.c ---- */
+
+/**
+ * nic_fail() - keep the sentence for nic_error_detail()
+ * @ctx: the context, or NULL
+ * @ret: negative errno
+ * @cause: why, and after a semicolon what to do; NULL: the usual for @ret
+ * @what: what was tried, as in "cannot <what>: <cause>"
+ *
+ * Return: @ret.
+ */
+int nic_fail(const struct nic_ctx *ctx, int ret, const char *cause,
+	     const char *what, ...) __attribute__((format(printf, 4, 5)));
+
+/**
+ * nic_fail_text() - as nic_fail(), a whole sentence, cheap: for hot paths
+ */
+int nic_fail_text(const struct nic_ctx *ctx, int ret, const char *sentence);
+
+#define NIC_CAUSE_MAX	256
+/**
+ * nic_refusal_cause() - the cause that a refusal of the driver tells
+ * @buf: room for NIC_CAUSE_MAX bytes
+ * @ret: what the call returned
+ * @refusal: from the call
+ * @bytes: of memory the call asked for, zero when unknown
+ *
+ * Return: @buf, or NULL when the driver named no limit.
+ */
+const char *nic_refusal_cause(char *buf, int ret,
+			      const struct dmanic_refusal *refusal,
+			      uint64_t bytes);
+
+#define NIC_SIZE_MAX	32
+/* "64M", "1.5G", "12 B" */
+const char *nic_size_text(char *buf, uint64_t bytes);
+
+/**
+ * nic_name_copy() - check a name to publish or look up, and copy it
+ * @to: room for NIC_PUBLISH_MAX bytes, zeroed
+ * @name: the name
+ *
+ * Return: 0, or -EINVAL with nic_error_detail().
+ */
+int nic_name_copy(const struct nic_ctx *ctx, char *to, const char *name);
+
+/* ---- time ---- */
+
+static inline uint64_t nic_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NIC_SECOND + (uint64_t)ts.tv_nsec;
+}
+
+static inline uint64_t nic_deadline(uint64_t timeout_ns)
+{
+	uint64_t now = nic_now();
+
+	return timeout_ns < NIC_TIMEOUT_NEVER - now ? now + timeout_ns :
+						      NIC_TIMEOUT_NEVER;
+}
+
+/* What is left until @deadline, as a time-out */
+static inline uint64_t nic_left(uint64_t deadline)
+{
+	uint64_t now;
+
+	if (deadline == NIC_TIMEOUT_NEVER)
+		return NIC_TIMEOUT_NEVER;
+	now = nic_now();
+	return now < deadline ? deadline - now : 0;
+}
+
+/* ---- polling before a sleep ---- */
+
+/*
+ * How long to poll is learned for each object: as long as it helps up to
+ * nic_ctx.spin_ns, half as long after each time it did not. It never quite
+ * ends, so it can grow again. Ranks that outnumber the processors thus do not
+ * take time from those they wait for.
+ */
+struct nic_spin {
+	uint32_t ns;
+	uint32_t turns;
+	uint64_t end;
+};
+
+#define NIC_SPIN_STEPS	5	/* shortest: the longest >> this */
+
+static inline void nic_spin_begin(struct nic_spin *spin)
+{
+	spin->turns = 0;
+	spin->end = spin->ns ? nic_now() + spin->ns : 0;
+}
+
+/* False: polled long enough */
+static inline bool nic_spin_again(struct nic_spin *spin)
+{
+	if (!spin->end)
+		return false;
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+	__asm__ __volatile__("yield" ::: "memory");
+#endif
+	return ++spin->turns % 16 || nic_now() < spin->end;
+}
+
+static inline void nic_spin_learn(struct nic_spin *spin, uint32_t longest,
+				  bool helped)
+{
+	uint32_t shortest = longest >> NIC_SPIN_STEPS;
+
+	spin->ns = helped ? spin->ns * 2 : spin->ns / 2;
+	if (spin->ns > longest)
+		spin->ns = longest;
+	if (spin->ns < shortest)
+		spin->ns = shortest;
+}
+
+#endif /* LIBNIC_INTERNAL_H */

@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * queue.c - posting operations and taking their completions
+ *
+ * The owner fills entries at sq_tail, which only submitting shows to the
+ * device, and takes completions at cq_head; both are kept here and never read
+ * back. "sq_seen" is the device's sq_head as last read, so that posting
+ * touches its cache line only when the ring looks full. The device puts aside
+ * room for the completion of whatever it takes, so none is ever lost; entries
+ * it has no room for stay in the submission ring.
+ *
+ * SILENT operations have no completion to count. To know that they are done,
+ * a NOP is fenced behind them ("marker"). Markers are told by their cookie,
+ * an address in struct nic_queue, and no caller ever sees one.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "internal.h"
+
+#define ENTRIES_DEFAULT	64U
+#define ENTRIES_MAX	(1U << 30)	/* where doubling would overflow */
+#define BATCH		16U
+#define OFFER_NS	1000000U	/* between offers of entries not taken */
+
+struct nic_queue {
+	struct nic_ctx *ctx;
+	struct dmanic_queue_ring *ring;
+	struct dmanic_sqe *sqe;
+	const struct dmanic_cqe *cqe;
+	uint32_t sq_entries;
+	uint32_t cq_entries;
+	uint32_t sq_tail;
+	uint32_t sq_seen;
+	uint32_t cq_head;
+	uint32_t counted;	/* posted, not SILENT, not reaped */
+	uint32_t markers;	/* posted, not reaped */
+	bool silent;		/* SILENT posted since the last marker */
+	int fd;
+	struct nic_spin spin;
+	size_t map_bytes;
+};
+
+/* ---- make and destroy ---- */
+
+static int fail_create(struct nic_ctx *ctx, int ret,
+		       const struct dmanic_queue_create *arg)
+{
+	char cause[NIC_CAUSE_MAX];
+
+	return nic_fail(ctx, ret, nic_refusal_cause(cause, ret, &arg->refusal, 0),
+			"make a queue of %u entries", arg->sq_entries);
+}
+
+/*
+ * Twice as many completions as entries: a full ring can be posted while the
+ * one before it is in flight. Fewer where the device's limit says so.
+ */
+static void choose_sizes(const struct nic_ctx *ctx, unsigned int entries,
+			 struct dmanic_queue_create *arg)
+{
+	uint32_t limit = ctx->info.max_queue_entries;
+
+	arg->sq_entries = 1;
+	while (arg->sq_entries < entries)
+		arg->sq_entries *= 2;
+	arg->cq_entries = arg->sq_entries * 2;
+	if (arg->cq_entries > limit)
+		arg->cq_entries = arg->sq_entries;
+}
+
+static int queue_map(struct nic_queue *queue,
+		     const struct dmanic_queue_create *arg)
+{
+	void *map;
+
+	queue->map_bytes = arg->mmap_bytes;
+	map = mmap(NULL, queue->map_bytes, PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_POPULATE, queue->fd, 0);
+	if (map == MAP_FAILED)
+		return nic_fail(queue->ctx, -errno, NULL, "map a queue");
+	queue->ring = map;
+	queue->sqe = (void *)((char *)map + arg->sq_offset);
+	queue->cqe = (void *)((char *)map + arg->cq_offset);
+	queue->sq_tail = queue->ring->sq_tail;
+	queue->sq_seen = queue->ring->sq_head;
+	queue->cq_head = queue->ring->cq_head;
+	return 0;
+}
+
+int nic_queue_create(struct nic_ctx *ctx, unsigned int entries,
+		     struct nic_queue **queue)
+{
+	struct dmanic_queue_create arg = { .size = sizeof(arg), .eventfd = -1 };
+	struct nic_queue *new;
+	int ret;
+
+	if (entries > ENTRIES_MAX)
+		return nic_fail(ctx, -EINVAL, "that is too many",
+				"make a queue of %u entries", entries);
+	choose_sizes(ctx, entries ? entries : ENTRIES_DEFAULT, &arg);
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return nic_fail(ctx, -ENOMEM, NULL, "make a queue");
+	ret = nic_ioctl(ctx->fd, DMANIC_IOC_QUEUE_CREATE, &arg);
+	if (ret) {
+		fail_create(ctx, ret, &arg);
+		goto err_free;
+	}
+	new->ctx = ctx;
+	new->fd = arg.fd;
+	new->sq_entries = arg.sq_entries;
+	new->cq_entries = arg.cq_entries;
+	new->spin.ns = ctx->spin_ns;
+	ret = queue_map(new, &arg);
+	if (ret)
+		goto err_close;
+	*queue = new;
+	return 0;
+
+err_close:
+	close(new->fd);
+err_free:
+	free(new);
+	return ret;
+}
+
+void nic_queue_destroy(struct nic_queue *queue)
+{
+	if (!queue)
+		return;
+	munmap(queue->ring, queue->map_bytes);
+	close(queue->fd);
+	free(queue);
+}
+
+int nic_queue_fd(const struct nic_queue *queue)
+{
+	return queue->fd;
+}
+
+unsigned int nic_queue_in_flight(const struct nic_queue *queue)
+{
+	return queue->counted;
+}
+
+/* ---- posting ---- */
+
+static int fail_full(const struct nic_queue *queue)
+{
+	uint32_t flags = __atomic_load_n(&queue->ring->flags, __ATOMIC_RELAXED);
+
+	if (flags & DMANIC_RING_CQ_FULL)
+		return nic_fail_text(queue->ctx, -EAGAIN, "cannot post: the completion ring is full; take completions with nic_queue_poll() or nic_queue_wait(), then submit");
+	return nic_fail_text(queue->ctx, -EAGAIN, "cannot post: the submission ring is full; call nic_queue_submit()");
+}
+
+static int ring_put(struct nic_queue *queue, const struct dmanic_sqe *sqe)
+{
+	if (queue->sq_tail - queue->sq_seen >= queue->sq_entries) {
+		/* B: pairs with the driver's sq_head after reading entries */
+		queue->sq_seen = __atomic_load_n(&queue->ring->sq_head,
+						 __ATOMIC_ACQUIRE);
+		if (queue->sq_tail - queue->sq_seen >= queue->sq_entries)
+			return fail_full(queue);
+	}
+	queue->sqe[queue->sq_tail++ & (queue->sq_entries - 1)] = *sqe;
+	return 0;
+}
+
+static int post(struct nic_queue *queue, struct dmanic_sqe *sqe,
+		unsigned int flags, uint64_t cookie)
+{
+	int ret;
+
+	if (flags & ~(NIC_FENCE | NIC_SILENT))
+		return nic_fail_text(queue->ctx, -EINVAL, "cannot post: flags are NIC_FENCE and NIC_SILENT");
+	sqe->flags |= (__u8)flags;
+	sqe->cookie = cookie;
+	ret = ring_put(queue, sqe);
+	if (ret)
+		return ret;
+	if (flags & NIC_SILENT)
+		queue->silent = true;
+	else
+		queue->counted++;
+	return 0;
+}
+
+static int post_marker(struct nic_queue *queue)
+{
+	struct dmanic_sqe sqe = {
+		.opcode = DMANIC_OP_NOP,
+		.flags = DMANIC_SQE_FENCE,
+		.cookie = (uintptr_t)&queue->markers,
+	};
+	int ret;
+
+	ret = ring_put(queue, &sqe);
+	if (ret)
+		return ret;
+	queue->silent = false;
+	queue->markers++;
+	return 0;
+}
+
+int nic_post_nop(struct nic_queue *queue, unsigned int flags, uint64_t cookie)
+{
+	struct dmanic_sqe sqe = { .opcode = DMANIC_OP_NOP };
+
+	return post(queue, &sqe, flags, cookie);
+}
+
+int nic_post_put(struct nic_queue *queue, const struct nic_segment *seg,
+		 uint64_t offset, const struct nic_remote *remote,
+		 uint64_t remote_offset, uint64_t bytes, unsigned int flags,
+		 uint64_t cookie)
+{
+	struct dmanic_sqe sqe = {
+		.opcode = DMANIC_OP_WRITE,
+		.local = seg->id,
+		.remote = remote->handle,
+		.local_offset = offset,
+		.remote_offset = remote_offset,
+		.length = bytes,
+	};
+
+	return post(queue, &sqe, flags, cookie);
+}
+
+int nic_post_get(struct nic_queue *queue, const struct nic_segment *seg,
+		 uint64_t offset, const struct nic_remote *remote,
+		 uint64_t remote_offset, uint64_t bytes, unsigned int flags,
+		 uint64_t cookie)
+{
+	struct dmanic_sqe sqe = {
+		.opcode = DMANIC_OP_READ,
+		.local = seg->id,
+		.remote = remote->handle,
+		.local_offset = offset,
+		.remote_offset = remote_offset,
+		.length = bytes,
+	};
+
+	return post(queue, &sqe, flags, cookie);
+}
+
+int nic_post_put_notify(struct nic_queue *queue, const struct nic_segment *seg,
+			uint64_t offset, const struct nic_remote *remote,
+			uint64_t remote_offset, uint64_t bytes,
+			const struct nic_remote *irq, uint64_t payload,
+			unsigned int flags, uint64_t cookie)
+{
+	struct dmanic_sqe sqe = {
+		.opcode = DMANIC_OP_WRITE,
+		.flags = DMANIC_SQE_NOTIFY,
+		.local = seg->id,
+		.remote = remote->handle,
+		.notify = irq->handle,
+		.local_offset = offset,
+		.remote_offset = remote_offset,
+		.length = bytes,
+		.payload = payload,
+	};
+
+	return post(queue, &sqe, flags, cookie);
+}
+
+static int post_strided(struct nic_queue *queue, uint8_t opcode,
+			const struct nic_segment *seg, uint64_t offset,
+			const struct nic_remote *remote, uint64_t remote_offset,
+			const struct nic_stride *stride, unsigned int flags,
+			uint64_t cookie)
+{
+	struct dmanic_sqe sqe = {
+		.opcode = opcode,
+		.local = seg->id,
+		.remote = remote->handle,
+		.local_offset = offset,
+		.remote_offset = remote_offset,
+		.block = stride->block,
+		.count = stride->count,
+		.local_stride = stride->local_stride,
+		.remote_stride = stride->remote_stride,
+	};
+
+	return post(queue, &sqe, flags, cookie);
+}
+
+int nic_post_put_strided(struct nic_queue *queue, const struct nic_segment *seg,
+			 uint64_t offset, const struct nic_remote *remote,
+			 uint64_t remote_offset, const struct nic_stride *stride,
+			 unsigned int flags, uint64_t cookie)
+{
+	return post_strided(queue, DMANIC_OP_WRITE_STRIDED, seg, offset, remote,
+			    remote_offset, stride, flags, cookie);
+}
+
+int nic_post_get_strided(struct nic_queue *queue, const struct nic_segment *seg,
+			 uint64_t offset, const struct nic_remote *remote,
+			 uint64_t remote_offset, const struct nic_stride *stride,
+			 unsigned int flags, uint64_t cookie)
+{
+	return post_strided(queue, DMANIC_OP_READ_STRIDED, seg, offset, remote,
+			    remote_offset, stride, flags, cookie);
+}
+
+int nic_post_notify(struct nic_queue *queue, const struct nic_remote *irq,
+		    uint64_t payload, unsigned int flags, uint64_t cookie)
+{
+	struct dmanic_sqe sqe = {
+		.opcode = DMANIC_OP_NOTIFY,
+		.notify = irq->handle,
+		.payload = payload,
+	};
+
+	return post(queue, &sqe, flags, cookie);
+}
+
+/* ---- submitting ---- */
+
+static uint32_t not_submitted(const struct nic_queue *queue)
+{
+	/* B: pairs with the driver's sq_head after reading entries */
+	return queue->sq_tail - __atomic_load_n(&queue->ring->sq_head,
+						__ATOMIC_ACQUIRE);
+}
+
+static int fail_enter(const struct nic_queue *queue, int ret)
+{
+	uint32_t flags = __atomic_load_n(&queue->ring->flags, __ATOMIC_RELAXED);
+
+	if (flags & DMANIC_RING_BAD_INDEX)
+		return nic_fail(queue->ctx, ret, "the ring's indices are impossible; something wrote into the queue's mapping",
+				"use a queue");
+	return nic_fail(queue->ctx, ret, NULL, "submit and wait on a queue");
+}
+
+int nic_queue_enter(struct nic_queue *queue, unsigned int min_complete,
+		    uint64_t timeout_ns)
+{
+	struct dmanic_enter arg = {
+		.size = sizeof(arg),
+		.to_submit = not_submitted(queue),
+		.min_complete = min_complete,
+		.timeout_ns = timeout_ns,
+	};
+	int ret;
+
+	/* A: entries before the index that shows them to the driver */
+	__atomic_store_n(&queue->ring->sq_tail, queue->sq_tail,
+			 __ATOMIC_RELEASE);
+	ret = nic_ioctl(queue->fd, DMANIC_IOC_ENTER, &arg);
+	if (!ret && arg.available < min_complete)
+		ret = -ETIME;
+	if (ret)
+		return fail_enter(queue, ret);
+	return (int)arg.submitted;
+}
+
+int nic_queue_submit(struct nic_queue *queue)
+{
+	return not_submitted(queue) ? nic_queue_enter(queue, 0, 0) : 0;
+}
+
+/* ---- completions ---- */
+
+static uint32_t ready(const struct nic_queue *queue)
+{
+	/* C: pairs with the driver's cq_tail after writing completions */
+	return __atomic_load_n(&queue->ring->cq_tail, __ATOMIC_ACQUIRE) -
+	       queue->cq_head;
+}
+
+/* Count a completion. False: it was a marker, and is not the caller's. */
+static bool account(struct nic_queue *queue, const struct nic_completion *done)
+{
+	if (done->opcode == DMANIC_OP_NOP &&
+	    done->cookie == (uintptr_t)&queue->markers) {
+		queue->markers--;
+		return false;
+	}
+	/* More completions than counted: SILENT operations that failed. */
+	if (queue->counted)
+		queue->counted--;
+	return true;
+}
+
+unsigned int nic_queue_poll(struct nic_queue *queue, struct nic_completion *out,
+			    unsigned int max)
+{
+	uint32_t left = ready(queue);
+	unsigned int taken = 0;
+
+	if (!left || !max)
+		return 0;
+	for (; left && taken < max; left--) {
+		const struct dmanic_cqe *cqe;
+
+		cqe = &queue->cqe[queue->cq_head++ & (queue->cq_entries - 1)];
+		out[taken].cookie = cqe->cookie;
+		out[taken].status = cqe->status;
+		out[taken].opcode = cqe->opcode;
+		out[taken].result = cqe->result;
+		if (account(queue, &out[taken]))
+			taken++;
+	}
+	/* D: completions are read before their places are given back */
+	__atomic_store_n(&queue->ring->cq_head, queue->cq_head,
+			 __ATOMIC_RELEASE);
+	return taken;
+}
+
+static bool spin_until_ready(struct nic_queue *queue)
+{
+	bool helped = false;
+
+	nic_spin_begin(&queue->spin);
+	while (!helped && nic_spin_again(&queue->spin))
+		helped = ready(queue);
+	nic_spin_learn(&queue->spin, queue->ctx->spin_ns, helped);
+	return helped;
+}
+
+/*
+ * Submit, then wait until there is a completion, be it a marker's; or, with
+ * @room, until an entry can be posted. Entries that the device had no room to
+ * take are offered again and again: SILENT operations that finish make room
+ * without waking anybody.
+ */
+static int wait_ready(struct nic_queue *queue, uint64_t deadline, bool room)
+{
+	uint64_t left;
+	uint32_t stuck;
+	int ret;
+
+	for (;;) {
+		ret = nic_queue_submit(queue);
+		stuck = not_submitted(queue);
+		if (ready(queue) || (room && stuck < queue->sq_entries))
+			return 0;
+		if (ret < 0)
+			return ret;
+		left = nic_left(deadline);
+		if (!left)
+			return fail_enter(queue, -ETIME);
+		if (left > queue->spin.ns && !stuck && spin_until_ready(queue))
+			return 0;
+		if (stuck && left > OFFER_NS)
+			left = OFFER_NS;
+		ret = nic_queue_enter(queue, 1, left);
+		if (ready(queue))
+			return 0;
+		if (ret < 0 && !(stuck && ret == -ETIME))
+			return ret;
+	}
+}
+
+int nic_queue_wait(struct nic_queue *queue, struct nic_completion *out,
+		   unsigned int max, uint64_t timeout_ns)
+{
+	uint64_t deadline = nic_deadline(timeout_ns);
+	unsigned int taken;
+	int ret;
+
+	if (!max)
+		return nic_fail_text(queue->ctx, -EINVAL, "cannot wait on a queue: there is no room for a completion (max is 0)");
+	do {
+		ret = wait_ready(queue, deadline, false);
+		if (ret)
+			return ret;
+		taken = nic_queue_poll(queue, out, max);
+	} while (!taken);
+	return (int)taken;
+}
+
+unsigned int nic_queue_dispatch(struct nic_queue *queue, unsigned int max,
+				nic_callback callback, void *arg)
+{
+	struct nic_completion done;
+	unsigned int count = 0;
+
+	/* One at a time: the callback may post, poll and dispatch. */
+	while (count < max && nic_queue_poll(queue, &done, 1)) {
+		callback(arg, &done);
+		count++;
+	}
+	return count;
+}
+
+/* ---- drain ---- */
+
+struct failures {
+	unsigned int count;
+	struct nic_completion first;
+};
+
+static void reap(struct nic_queue *queue, struct failures *failures)
+{
+	struct nic_completion done[BATCH];
+	unsigned int taken;
+
+	while ((taken = nic_queue_poll(queue, done, BATCH))) {
+		for (unsigned int i = 0; i < taken; i++) {
+			if (done[i].status == NIC_OK)
+				continue;
+			if (!failures->count++)
+				failures->first = done[i];
+		}
+	}
+}
+
+static int fail_drain(struct nic_queue *queue, const struct failures *failures)
+{
+	static const char *const name[] = {
+		"NOP", "WRITE", "READ", "WRITE_STRIDED", "READ_STRIDED", "NOTIFY",
+	};
+	const struct nic_completion *first = &failures->first;
+	bool known = first->opcode < sizeof(name) / sizeof(*name);
+
+	return nic_fail(queue->ctx, -EREMOTEIO, nic_status_name(first->status),
+			"drain a queue, %u operations failed, first %s with cookie %#" PRIx64,
+			failures->count,
+			known ? name[first->opcode] : "an operation",
+			first->cookie);
+}
+
+int nic_queue_drain(struct nic_queue *queue, uint64_t timeout_ns)
+{
+	uint64_t deadline = nic_deadline(timeout_ns);
+	struct failures failures = { 0 };
+	int ret;
+
+	reap(queue, &failures);
+	while (queue->counted || queue->markers || queue->silent) {
+		if (queue->silent && !post_marker(queue))
+			continue;
+		ret = wait_ready(queue, deadline, queue->silent);
+		reap(queue, &failures);
+		if (ret)
+			return ret;
+	}
+	return failures.count ? fail_drain(queue, &failures) : 0;
+}

@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * nic.h - libnic core: a DMA NIC made of any network interface
+ *
+ * Objects and who owns them
+ *   nic_ctx      an open device. Thread-safe.
+ *   nic_segment  pinned memory of this process, mapped here. Thread-safe.
+ *   nic_remote   a segment or interrupt of another node we are connected to.
+ *   nic_queue    submission and completion ring. One owner at a time.
+ *   nic_irq      an interrupt others can raise. One owner at a time.
+ * Close children before the context. After fork() the child must not use any
+ * of them: the mappings are not inherited.
+ *
+ * Functions return 0 (or a count) or a negative errno; nic_error_detail() then
+ * tells what was tried and what to do. The outcome of an operation is an enum
+ * nic_status in its completion. Sizes and offsets are bytes, times are
+ * nanoseconds. Nothing blocks unless it says so.
+ *
+ * Environment: NIC_DEVICE, see nic_open(). NIC_SPIN_NS, how long a wait may
+ * poll before it sleeps: 20000 when not set; 0 to sleep at once.
+ */
+#ifndef NIC_H
+#define NIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NIC_VERSION_MAJOR	0
+#define NIC_VERSION_MINOR	1
+#define NIC_TIMEOUT_NEVER	UINT64_MAX
+#define NIC_NAME_MAX		32
+#define NIC_PUBLISH_MAX		64
+
+struct nic_ctx;
+struct nic_segment;
+struct nic_remote;
+struct nic_queue;
+struct nic_irq;
+
+/* Outcome of an operation: the driver's table (linux/dmanic_ring.h) */
+enum nic_status {
+	NIC_OK = 0,
+	NIC_INVALID = 1,
+	NIC_NO_SEGMENT = 2,
+	NIC_NO_HANDLE = 3,
+	NIC_BOUNDS = 4,
+	NIC_ACCESS = 5,
+	NIC_PEER_DEAD = 6,
+	NIC_PEER_RESTARTED = 7,
+	NIC_LINK_DOWN = 8,
+	NIC_TIMED_OUT = 9,
+	NIC_CANCELLED = 10,
+	NIC_LIMIT = 11,
+	NIC_SOURCE_CHANGED = 12,
+	NIC_UNSUPPORTED = 13,
+};
+
+/**
+ * nic_version() - version of the library at run time
+ *
+ * Return: major << 16 | minor. Thread-safe.
+ */
+unsigned int nic_version(void);
+
+/**
+ * nic_status_name() - short English name of a status
+ * @status: enum nic_status
+ *
+ * Return: static string, "unknown status" for others. Thread-safe.
+ */
+const char *nic_status_name(unsigned int status);
+
+/**
+ * nic_error_detail() - what the last failed call on a context tried, why it
+ *	failed and what to do
+ * @ctx: the context, or NULL: of whatever call failed last in this thread, as
+ *	after nic_open()
+ *
+ * Return: a string valid until the calling thread's next failing call; ""
+ * when nothing failed. Per thread.
+ */
+const char *nic_error_detail(const struct nic_ctx *ctx);
+
+/* ---- device ---- */
+
+/**
+ * struct nic_info - what a device is and can do
+ * @name: "nic0"
+ * @link: "loop", "ether"
+ * @node: this node's id
+ * @nodes: nodes known on the link, this one included
+ * @features: DMANIC_FEATURE_* of linux/dmanic.h
+ * @incarnation: changes when the node restarts
+ * @max_segment_bytes: largest segment
+ * @max_queue_entries: largest ring
+ * @max_irq_depth: most events an interrupt keeps
+ */
+struct nic_info {
+	char name[NIC_NAME_MAX];
+	char link[NIC_NAME_MAX];
+	uint32_t node;
+	uint32_t nodes;
+	uint64_t features;
+	uint64_t incarnation;
+	uint64_t max_segment_bytes;
+	uint32_t max_queue_entries;
+	uint32_t max_irq_depth;
+};
+
+/**
+ * nic_open() - open a device
+ * @name: "nic0", a path, or NULL for $NIC_DEVICE, else the only device there is
+ * @ctx: out
+ *
+ * Return: 0; -ENOENT no such device; -EACCES no permission; -ENODEV removed;
+ * -ENOTUNIQ @name is NULL and there are several; -EDQUOT it is open too often;
+ * -ENOTTY not a dmanic device; -EPROTO library and driver do not fit.
+ */
+int nic_open(const char *name, struct nic_ctx **ctx);
+
+/**
+ * nic_close() - close a context; its segments and connections go with it
+ * @ctx: the context, or NULL. Close its queues and interrupts before.
+ */
+void nic_close(struct nic_ctx *ctx);
+
+/**
+ * nic_query() - what the device is and can do
+ * @ctx: the context
+ * @info: out
+ *
+ * Return: 0; -ENODEV removed.
+ */
+int nic_query(struct nic_ctx *ctx, struct nic_info *info);
+
+/* ---- segments ---- */
+
+#define NIC_READ	1U	/* others may read */
+#define NIC_WRITE	2U	/* others may write */
+#define NIC_ATOMIC	4U	/* others may do atomics */
+
+/**
+ * nic_segment_alloc() - pinned memory from the driver, zeroed, mapped here
+ * @ctx: the context
+ * @bytes: size, at least 1
+ * @seg: out
+ *
+ * May sleep for memory. Return: 0; -EDQUOT or -ENOMEM (nic_error_detail()
+ * tells which limit and how much); -EINVAL.
+ */
+int nic_segment_alloc(struct nic_ctx *ctx, uint64_t bytes, struct nic_segment **seg);
+
+/**
+ * nic_segment_register() - pin memory the program has
+ * @ctx: the context
+ * @addr: start, any alignment; anonymous, shmem or hugetlb, writable
+ * @bytes: size, at least 1
+ * @seg: out
+ *
+ * The memory must stay mapped while registered. Return: as
+ * nic_segment_alloc(); -EFAULT not mapped writable; -EINVAL a file mapping.
+ */
+int nic_segment_register(struct nic_ctx *ctx, void *addr, uint64_t bytes,
+			 struct nic_segment **seg);
+
+/**
+ * nic_segment_free() - revoke, unmap and give back
+ * @seg: the segment, or NULL
+ *
+ * Waits for accesses of other nodes in flight (bounded by the link). Complete
+ * your own operations on it first.
+ */
+void nic_segment_free(struct nic_segment *seg);
+
+/** nic_segment_addr() - where it is mapped; valid until nic_segment_free() */
+void *nic_segment_addr(const struct nic_segment *seg);
+/** nic_segment_bytes() - its size as asked for */
+uint64_t nic_segment_bytes(const struct nic_segment *seg);
+/** nic_segment_id() - its id, unique on the node */
+uint32_t nic_segment_id(const struct nic_segment *seg);
+
+/**
+ * nic_segment_export() - let other nodes access it
+ * @seg: the segment
+ * @rights: NIC_READ | NIC_WRITE | NIC_ATOMIC
+ * @name: publish under this name, unique on the node; NULL: do not publish
+ * @secret: the job's two words, for @name; NULL: two zeros
+ * @key: out, may be NULL: what nic_connect() must show
+ *
+ * Exporting an exported segment is -EEXIST; revoke first. Return: 0; -EINVAL;
+ * -EEXIST also when @name is taken.
+ */
+int nic_segment_export(struct nic_segment *seg, unsigned int rights,
+		       const char *name, const uint64_t secret[2], uint64_t *key);
+
+/**
+ * nic_segment_revoke() - take it back
+ * @seg: the segment
+ *
+ * Waits for accesses in flight; later ones fail at the initiator with
+ * NIC_NO_SEGMENT. Return: 0; -ENOENT it is not exported.
+ */
+int nic_segment_revoke(struct nic_segment *seg);
+
+/* ---- connections ---- */
+
+/**
+ * nic_connect() - connect to an exported segment by id and key
+ * @ctx: the context
+ * @node: where it is
+ * @id: its id there
+ * @key: its key
+ * @remote: out
+ *
+ * Blocks for one round trip. Return: 0; -EHOSTUNREACH no such node or dead;
+ * -ENOENT no such segment; -EACCES wrong key.
+ */
+int nic_connect(struct nic_ctx *ctx, uint32_t node, uint32_t id, uint64_t key,
+		struct nic_remote **remote);
+
+/**
+ * nic_connect_name() - connect to a published segment
+ * @ctx: the context
+ * @node: where it is
+ * @name: as published
+ * @secret: the job's two words; NULL: two zeros
+ * @timeout_ns: wait so long for it to be published
+ * @remote: out
+ *
+ * Blocks up to @timeout_ns. Return: 0; -ENOENT not published (@timeout_ns 0);
+ * -ETIME not published in time; -EACCES wrong secret; -EHOSTUNREACH; -EINTR.
+ */
+int nic_connect_name(struct nic_ctx *ctx, uint32_t node, const char *name,
+		     const uint64_t secret[2], uint64_t timeout_ns,
+		     struct nic_remote **remote);
+
+/** nic_connect_irq() - as nic_connect(), to an interrupt */
+int nic_connect_irq(struct nic_ctx *ctx, uint32_t node, uint32_t id, uint64_t key,
+		    struct nic_remote **remote);
+/** nic_connect_irq_name() - as nic_connect_name(), to an interrupt */
+int nic_connect_irq_name(struct nic_ctx *ctx, uint32_t node, const char *name,
+			 const uint64_t secret[2], uint64_t timeout_ns,
+			 struct nic_remote **remote);
+
+/** nic_disconnect() - posted operations finish; NULL is fine */
+void nic_disconnect(struct nic_remote *remote);
+
+/** nic_remote_bytes() - size of the segment (or places of the interrupt) */
+uint64_t nic_remote_bytes(const struct nic_remote *remote);
+/** nic_remote_node() - the node it is on */
+uint32_t nic_remote_node(const struct nic_remote *remote);
+/** nic_remote_rights() - what was granted */
+unsigned int nic_remote_rights(const struct nic_remote *remote);
+
+/* ---- queues ---- */
+
+/**
+ * struct nic_completion - outcome of one operation
+ * @cookie: as posted
+ * @status: enum nic_status
+ * @opcode: enum dmanic_opcode
+ * @result: bytes moved
+ */
+struct nic_completion {
+	uint64_t cookie;
+	uint32_t status;
+	uint32_t opcode;
+	uint64_t result;
+};
+
+/**
+ * nic_queue_create() - a submission and a completion ring
+ * @ctx: the context
+ * @entries: operations that can be posted before nic_queue_submit(); rounded
+ *	up to a power of two; 0: 64. Twice as many can be in flight (as many,
+ *	when that would be more than nic_info.max_queue_entries)
+ * @queue: out
+ *
+ * Return: 0; -EDQUOT, -ENOMEM as nic_segment_alloc(); -EINVAL.
+ */
+int nic_queue_create(struct nic_ctx *ctx, unsigned int entries,
+		     struct nic_queue **queue);
+
+/**
+ * nic_queue_destroy() - close it; what is in flight is cancelled
+ * @queue: the queue, or NULL
+ *
+ * Waits until the device no longer touches memory for it (bounded).
+ */
+void nic_queue_destroy(struct nic_queue *queue);
+
+/** nic_queue_fd() - for poll(): POLLIN completions, POLLOUT room, POLLERR */
+int nic_queue_fd(const struct nic_queue *queue);
+
+/* Flags of the posting functions */
+#define NIC_FENCE	1U	/* start after everything posted before */
+#define NIC_SILENT	4U	/* no completion when it succeeds */
+
+/*
+ * Posting. An operation is prepared in the submission ring and handed to the
+ * device by nic_queue_submit() or nic_queue_enter(). The local memory belongs
+ * to the device from then until the completion. Order holds per queue and
+ * target node; a notify is never seen before the data posted before it.
+ *
+ * All return 0; -EAGAIN: the ring is full, submit and reap first; -EINVAL:
+ * unknown flags. What else is wrong is told by the completion.
+ */
+
+/** nic_post_nop() - completes, moves nothing */
+int nic_post_nop(struct nic_queue *queue, unsigned int flags, uint64_t cookie);
+
+/**
+ * nic_post_put() - local to remote, contiguous
+ * @queue: the queue
+ * @seg: local segment of the queue's context
+ * @offset: bytes into @seg
+ * @remote: connected segment
+ * @remote_offset: bytes into @remote
+ * @bytes: how many, zero is legal
+ * @flags: NIC_FENCE | NIC_SILENT
+ * @cookie: returned in the completion
+ */
+int nic_post_put(struct nic_queue *queue, const struct nic_segment *seg,
+		 uint64_t offset, const struct nic_remote *remote,
+		 uint64_t remote_offset, uint64_t bytes, unsigned int flags,
+		 uint64_t cookie);
+
+/** nic_post_get() - as nic_post_put(), remote to local */
+int nic_post_get(struct nic_queue *queue, const struct nic_segment *seg,
+		 uint64_t offset, const struct nic_remote *remote,
+		 uint64_t remote_offset, uint64_t bytes, unsigned int flags,
+		 uint64_t cookie);
+
+/**
+ * nic_post_put_notify() - a put that raises an interrupt once it is placed
+ * @irq: connected interrupt on the same node as @remote
+ * @payload: handed to the waiter
+ *
+ * Others as nic_post_put().
+ */
+int nic_post_put_notify(struct nic_queue *queue, const struct nic_segment *seg,
+			uint64_t offset, const struct nic_remote *remote,
+			uint64_t remote_offset, uint64_t bytes,
+			const struct nic_remote *irq, uint64_t payload,
+			unsigned int flags, uint64_t cookie);
+
+/**
+ * struct nic_stride - blocks of a strided operation
+ * @block: bytes in a block, below 4 GiB
+ * @count: number of blocks, below 2^32
+ * @local_stride: bytes from a local block's start to the next, >= @block
+ * @remote_stride: the same on the remote side
+ */
+struct nic_stride {
+	uint32_t block;
+	uint32_t count;
+	uint32_t local_stride;
+	uint32_t remote_stride;
+};
+
+/** nic_post_put_strided() - as nic_post_put(), blocks with strides */
+int nic_post_put_strided(struct nic_queue *queue, const struct nic_segment *seg,
+			 uint64_t offset, const struct nic_remote *remote,
+			 uint64_t remote_offset, const struct nic_stride *stride,
+			 unsigned int flags, uint64_t cookie);
+/** nic_post_get_strided() - as nic_post_get(), blocks with strides */
+int nic_post_get_strided(struct nic_queue *queue, const struct nic_segment *seg,
+			 uint64_t offset, const struct nic_remote *remote,
+			 uint64_t remote_offset, const struct nic_stride *stride,
+			 unsigned int flags, uint64_t cookie);
+
+/**
+ * nic_post_notify() - raise a remote interrupt
+ * @queue: the queue
+ * @irq: connected interrupt
+ * @payload: handed to the waiter
+ * @flags: NIC_FENCE | NIC_SILENT
+ * @cookie: returned in the completion
+ */
+int nic_post_notify(struct nic_queue *queue, const struct nic_remote *irq,
+		    uint64_t payload, unsigned int flags, uint64_t cookie);
+
+/**
+ * nic_queue_submit() - hand what was posted to the device
+ * @queue: the queue
+ *
+ * One system call. A link model may make it sleep for its start cost.
+ * Return: entries taken (fewer than posted: reap completions, call again);
+ * -ENODEV the device was removed.
+ */
+int nic_queue_submit(struct nic_queue *queue);
+
+/**
+ * nic_queue_enter() - submit and wait, in one system call
+ * @queue: the queue
+ * @min_complete: wait for so many unreaped completions
+ * @timeout_ns: longest wait
+ *
+ * Blocks. Return: entries taken; -ETIME; -EINTR; -ENODEV. What was submitted
+ * stays submitted whatever the wait returns.
+ */
+int nic_queue_enter(struct nic_queue *queue, unsigned int min_complete,
+		    uint64_t timeout_ns);
+
+/**
+ * nic_queue_poll() - take completions without a system call
+ * @queue: the queue
+ * @out: room for @max completions
+ * @max: at most so many
+ *
+ * Return: how many were taken, 0 when none.
+ */
+unsigned int nic_queue_poll(struct nic_queue *queue, struct nic_completion *out,
+			    unsigned int max);
+
+/**
+ * nic_queue_wait() - take at least one completion
+ * @queue: the queue; posted entries are submitted first
+ * @out: room for @max completions
+ * @max: at most so many
+ * @timeout_ns: longest wait
+ *
+ * Polls for a moment, then sleeps. Return: how many, at least 1; -ETIME;
+ * -EINTR; -ENODEV.
+ */
+int nic_queue_wait(struct nic_queue *queue, struct nic_completion *out,
+		   unsigned int max, uint64_t timeout_ns);
+
+/**
+ * nic_queue_drain() - submit and wait for everything in flight
+ * @queue: the queue
+ * @timeout_ns: longest wait
+ *
+ * Completions are consumed. Return: 0 all succeeded; -EREMOTEIO at least one
+ * failed (nic_error_detail() names the first); -ETIME; -EINTR; -ENODEV.
+ * SILENT operations count as done when a NOP fenced behind them is.
+ */
+int nic_queue_drain(struct nic_queue *queue, uint64_t timeout_ns);
+
+/** nic_callback - one completion, on the thread that called dispatch */
+typedef void (*nic_callback)(void *arg, const struct nic_completion *completion);
+
+/**
+ * nic_queue_dispatch() - poll, and call back for each completion
+ * @queue: the queue
+ * @max: at most so many
+ * @callback: called on this thread
+ * @arg: its first argument
+ *
+ * Return: how many.
+ */
+unsigned int nic_queue_dispatch(struct nic_queue *queue, unsigned int max,
+				nic_callback callback, void *arg);
+
+/**
+ * nic_queue_in_flight() - submitted or posted, not yet reaped (not SILENT)
+ * @queue: the queue
+ *
+ * A SILENT operation that fails has a completion like any other, so after one
+ * this may be too low, until nic_queue_drain() returned 0 or -EREMOTEIO.
+ *
+ * Return: how many.
+ */
+unsigned int nic_queue_in_flight(const struct nic_queue *queue);
+
+/* ---- interrupts ---- */
+
+#define NIC_IRQ_STRICT	1U	/* full: refuse (NIC_LIMIT), never overwrite */
+
+/**
+ * nic_irq_create() - an interrupt that other nodes can raise
+ * @ctx: the context
+ * @depth: events kept, rounded up to a power of two; 0: 1. Unless STRICT, the
+ *	device is asked for twice as many places, so that those kept are never
+ *	half overwritten when read (at its limit one event fewer is kept)
+ * @flags: NIC_IRQ_STRICT
+ * @name: publish under this name; NULL: do not publish
+ * @secret: the job's two words; NULL: two zeros
+ * @irq: out
+ *
+ * Return: 0; -EEXIST @name is taken; -EDQUOT; -ENOMEM; -EINVAL.
+ */
+int nic_irq_create(struct nic_ctx *ctx, unsigned int depth, unsigned int flags,
+		   const char *name, const uint64_t secret[2], struct nic_irq **irq);
+
+/** nic_irq_destroy() - later notifies fail with NIC_NO_SEGMENT; NULL is fine */
+void nic_irq_destroy(struct nic_irq *irq);
+
+/** nic_irq_fd() - for poll(): POLLIN raised since last seen */
+int nic_irq_fd(const struct nic_irq *irq);
+/** nic_irq_id() - its id, unique on the node */
+uint32_t nic_irq_id(const struct nic_irq *irq);
+/** nic_irq_key() - what nic_connect_irq() must show */
+uint64_t nic_irq_key(const struct nic_irq *irq);
+
+/** struct nic_event - one raised interrupt: payload and who raised it */
+struct nic_event {
+	uint64_t payload;
+	uint32_t node;
+};
+
+/**
+ * nic_irq_poll() - take events without a system call
+ * @irq: the interrupt
+ * @events: room for @max events, NULL to count only
+ * @max: at most so many
+ * @lost: out, may be NULL: older events that were overwritten (they count in
+ *	the return value of nic_irq_count())
+ *
+ * Return: how many were taken, 0 when none.
+ */
+unsigned int nic_irq_poll(struct nic_irq *irq, struct nic_event *events,
+			  unsigned int max, uint64_t *lost);
+
+/**
+ * nic_irq_wait() - wait for the next event and take it
+ * @irq: the interrupt
+ * @event: out, may be NULL
+ * @timeout_ns: longest wait
+ *
+ * Events that were overwritten are passed over. Where each counts, wait with
+ * nic_irq_wait_count(), or have a depth that is never reached.
+ *
+ * Polls for a moment, then sleeps. Return: 0; -ETIME; -EINTR; -ENODEV.
+ */
+int nic_irq_wait(struct nic_irq *irq, struct nic_event *event, uint64_t timeout_ns);
+
+/** nic_irq_count() - how often it was raised since creation */
+uint64_t nic_irq_count(const struct nic_irq *irq);
+
+/**
+ * nic_irq_wait_count() - wait until it was raised @count times since creation
+ * @irq: the interrupt
+ * @count: target
+ * @timeout_ns: longest wait
+ *
+ * Events up to @count are taken as seen. Return: as nic_irq_wait().
+ */
+int nic_irq_wait_count(struct nic_irq *irq, uint64_t count, uint64_t timeout_ns);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NIC_H */

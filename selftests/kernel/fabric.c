@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * fabric.c - loop fabrics of a test, made and asked about by generic netlink
+ *
+ * Owns: requests to the family "dmanic", and the promise that a test leaves
+ * nothing: after each test every count of the program's nodes must come back
+ * to zero by itself, and fabrics with the test's pid in their names go.
+ */
+#include "fabric.h"
+#include "dmanic_test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+struct fabric fabric;
+int netlink_family;
+
+static void begin_of(struct request *request, int family, int command,
+		     int flags)
+{
+	struct genlmsghdr *generic;
+
+	request->message[0] = 0;
+	request->header = mnl_nlmsg_put_header(request->buffer);
+	request->header->nlmsg_type = family;
+	request->header->nlmsg_flags = NLM_F_REQUEST | flags;
+	generic = mnl_nlmsg_put_extra_header(request->header, sizeof(*generic));
+	generic->cmd = command;
+	generic->version = DMANIC_GENL_VERSION;
+}
+
+/* @flags: NLM_F_DUMP for a dump; a single request is always acknowledged. */
+void request_begin(struct request *request, int command, int flags)
+{
+	begin_of(request, netlink_family, command, flags ?: NLM_F_ACK);
+}
+
+void request_model(struct request *request, const struct model *model)
+{
+	struct nlmsghdr *header = request->header;
+	struct nlattr *nest = mnl_attr_nest_start(header, DMANIC_A_MODEL);
+
+	if (model->name)
+		mnl_attr_put_strz(header, DMANIC_MODEL_A_NAME, model->name);
+	if (model->start_ns)
+		mnl_attr_put_u64(header, DMANIC_MODEL_A_START_NS,
+				 model->start_ns);
+	if (model->interrupt_ns)
+		mnl_attr_put_u64(header, DMANIC_MODEL_A_INTERRUPT_NS,
+				 model->interrupt_ns);
+	if (model->latency_ns)
+		mnl_attr_put_u64(header, DMANIC_MODEL_A_LATENCY_NS,
+				 model->latency_ns);
+	if (model->bandwidth)
+		mnl_attr_put_u64(header, DMANIC_MODEL_A_BANDWIDTH,
+				 model->bandwidth);
+	if (model->scale)
+		mnl_attr_put_u32(header, DMANIC_MODEL_A_SCALE, model->scale);
+	if (model->jitter_ns)
+		mnl_attr_put_u64(header, DMANIC_MODEL_A_JITTER_NS,
+				 model->jitter_ns);
+	if (model->seed)
+		mnl_attr_put_u64(header, DMANIC_MODEL_A_SEED, model->seed);
+	mnl_attr_nest_end(header, nest);
+}
+
+/* What the extended acknowledgement says */
+static void read_message(const struct nlmsghdr *header, char *message,
+			 size_t bytes)
+{
+	const struct nlmsgerr *error = mnl_nlmsg_get_payload(header);
+	size_t skip = sizeof(*error);
+	const struct nlattr *attr;
+
+	if (!(header->nlmsg_flags & NLM_F_ACK_TLVS))
+		return;
+	if (!(header->nlmsg_flags & NLM_F_CAPPED))
+		skip += mnl_nlmsg_get_payload_len(&error->msg);
+	mnl_attr_for_each(attr, header, skip)
+		if (mnl_attr_get_type(attr) == NLMSGERR_ATTR_MSG)
+			snprintf(message, bytes, "%s", mnl_attr_get_str(attr));
+}
+
+/* Answers until the acknowledgement or the end of the dump: 0 or -errno */
+static int receive(struct mnl_socket *socket, struct request *request,
+		   mnl_cb_t callback, void *data)
+{
+	unsigned int port = mnl_socket_get_portid(socket);
+	char buffer[16384] __attribute__((aligned(8)));
+	struct nlmsghdr *header;
+	ssize_t length;
+	int ret;
+
+	do {
+		length = mnl_socket_recvfrom(socket, buffer, sizeof(buffer));
+		if (length < 0)
+			return -errno;
+		header = (struct nlmsghdr *)buffer;
+		if (mnl_nlmsg_ok(header, length) &&
+		    header->nlmsg_type == NLMSG_ERROR)
+			read_message(header, request->message,
+				     sizeof(request->message));
+		ret = mnl_cb_run(buffer, length, 0, port, callback, data);
+	} while (ret > 0);
+	return ret < 0 ? -errno : 0;
+}
+
+/* A socket for each request: tests fork, change user and namespace. */
+int request_send(struct request *request, mnl_cb_t callback, void *data)
+{
+	struct mnl_socket *socket = mnl_socket_open2(NETLINK_GENERIC,
+						     SOCK_CLOEXEC);
+	int one = 1;
+	int ret;
+
+	if (!socket)
+		return -errno;
+	mnl_socket_setsockopt(socket, NETLINK_EXT_ACK, &one, sizeof(one));
+	if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
+	    mnl_socket_sendto(socket, request->header,
+			      request->header->nlmsg_len) < 0)
+		ret = -errno;
+	else
+		ret = receive(socket, request, callback, data);
+	mnl_socket_close(socket);
+	return ret;
+}
+
+static int read_family(const struct nlmsghdr *header, void *data)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, header, sizeof(struct genlmsghdr))
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
+			*(int *)data = mnl_attr_get_u16(attr);
+	return MNL_CB_OK;
+}
+
+/* 0, or -ENOENT when the module is not loaded */
+int netlink_find_family(void)
+{
+	struct request request;
+	int family = 0;
+	int ret;
+
+	begin_of(&request, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_ACK);
+	mnl_attr_put_strz(request.header, CTRL_ATTR_FAMILY_NAME,
+			  DMANIC_GENL_NAME);
+	ret = request_send(&request, read_family, &family);
+	if (!ret)
+		netlink_family = family;
+	return ret;
+}
+
+static void copy_name(char *name, const struct nlattr *attr)
+{
+	snprintf(name, DMANIC_NAME_MAX, "%.*s",
+		 (int)mnl_attr_get_payload_len(attr),
+		 (const char *)mnl_attr_get_payload(attr));
+}
+
+static void read_model(const struct nlattr *nest, struct device *device)
+{
+	struct model *model = &device->model;
+	const struct nlattr *attr;
+
+	device->has_model = true;
+	mnl_attr_for_each_nested(attr, nest)
+		switch (mnl_attr_get_type(attr)) {
+		case DMANIC_MODEL_A_NAME:
+			copy_name(device->model_name, attr);
+			break;
+		case DMANIC_MODEL_A_START_NS:
+			model->start_ns = mnl_attr_get_u64(attr);
+			break;
+		case DMANIC_MODEL_A_INTERRUPT_NS:
+			model->interrupt_ns = mnl_attr_get_u64(attr);
+			break;
+		case DMANIC_MODEL_A_LATENCY_NS:
+			model->latency_ns = mnl_attr_get_u64(attr);
+			break;
+		case DMANIC_MODEL_A_BANDWIDTH:
+			model->bandwidth = mnl_attr_get_u64(attr);
+			break;
+		case DMANIC_MODEL_A_SCALE:
+			model->scale = mnl_attr_get_u32(attr);
+			break;
+		case DMANIC_MODEL_A_JITTER_NS:
+			model->jitter_ns = mnl_attr_get_u64(attr);
+			break;
+		case DMANIC_MODEL_A_SEED:
+			model->seed = mnl_attr_get_u64(attr);
+			break;
+		}
+}
+
+static void read_stats(const struct nlattr *nest, struct device *device)
+{
+	const struct nlattr *attr;
+
+	device->has_stats = true;
+	mnl_attr_for_each_nested(attr, nest)
+		if (mnl_attr_get_type(attr) > DMANIC_STATS_A_PAD &&
+		    mnl_attr_get_type(attr) <= DMANIC_STATS_A_MAX)
+			device->stats[mnl_attr_get_type(attr)] =
+				mnl_attr_get_u64(attr);
+}
+
+static void read_attr(const struct nlattr *attr, struct device *device)
+{
+	switch (mnl_attr_get_type(attr)) {
+	case DMANIC_A_NAME:
+		copy_name(device->name, attr);
+		break;
+	case DMANIC_A_TYPE:
+		copy_name(device->type, attr);
+		break;
+	case DMANIC_A_FABRIC:
+		copy_name(device->fabric, attr);
+		break;
+	case DMANIC_A_NODE:
+		device->node = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_NODES:
+		device->nodes = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_STATE:
+		device->state = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_INCARNATION:
+		device->incarnation = mnl_attr_get_u64(attr);
+		break;
+	case DMANIC_A_CONTEXTS:
+		device->contexts = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_SEGMENTS:
+		device->segments = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_QUEUES:
+		device->queues = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_IRQS:
+		device->irqs = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_PINNED:
+		device->pinned = mnl_attr_get_u64(attr);
+		break;
+	case DMANIC_A_MODEL:
+		read_model(attr, device);
+		break;
+	case DMANIC_A_STATS:
+		read_stats(attr, device);
+		break;
+	}
+}
+
+static int read_device(const struct nlmsghdr *header, void *data)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, header, sizeof(struct genlmsghdr))
+		read_attr(attr, data);
+	return MNL_CB_OK;
+}
+
+static int get(int command, const char *name, struct device *device)
+{
+	struct request request;
+
+	memset(device, 0, sizeof(*device));
+	device->model.name = device->model_name;
+	request_begin(&request, command, 0);
+	mnl_attr_put_strz(request.header, DMANIC_A_NAME, name);
+	return request_send(&request, read_device, device);
+}
+
+int device_get(const char *name, struct device *device)
+{
+	return get(DMANIC_GENL_CMD_DEV_GET, name, device);
+}
+
+int device_stats(const char *name, struct device *device)
+{
+	return get(DMANIC_GENL_CMD_STATS_GET, name, device);
+}
+
+struct dump {
+	const char *prefix;
+	struct device *devices;
+	unsigned int room;
+	unsigned int count;
+};
+
+static int dump_device(const struct nlmsghdr *header, void *data)
+{
+	struct device device = { .name = "" };
+	struct dump *dump = data;
+
+	read_device(header, &device);
+	if (strncmp(device.name, dump->prefix, strlen(dump->prefix)))
+		return MNL_CB_OK;
+	if (dump->count < dump->room)
+		dump->devices[dump->count] = device;
+	dump->count++;
+	return MNL_CB_OK;
+}
+
+/* How many devices of this namespace have names that begin with @prefix */
+unsigned int device_dump(const char *prefix, struct device *devices,
+			 unsigned int room)
+{
+	struct dump dump = { prefix, devices, room, 0 };
+	struct request request;
+	int ret;
+
+	request_begin(&request, DMANIC_GENL_CMD_DEV_GET, NLM_F_DUMP);
+	ret = request_send(&request, dump_device, &dump);
+	ASSERT_EQ(ret, 0);
+	return dump.count;
+}
+
+int device_set_failed(const char *name, bool failed)
+{
+	struct request request;
+
+	request_begin(&request, DMANIC_GENL_CMD_DEV_SET, 0);
+	mnl_attr_put_strz(request.header, DMANIC_A_NAME, name);
+	mnl_attr_put_u8(request.header, DMANIC_A_FAILED, failed);
+	return request_send(&request, NULL, NULL);
+}
+
+int device_set_model(const char *name, const struct model *model)
+{
+	struct request request;
+
+	request_begin(&request, DMANIC_GENL_CMD_DEV_SET, 0);
+	mnl_attr_put_strz(request.header, DMANIC_A_NAME, name);
+	request_model(&request, model);
+	return request_send(&request, NULL, NULL);
+}
+
+/* @letter tells fabrics of one process apart. */
+int fabric_add(struct fabric *added, const char *letter, unsigned int nodes,
+	       const struct model *model)
+{
+	struct request request;
+	int ret;
+
+	snprintf(added->prefix, sizeof(added->prefix), "t%d%s_", getpid(),
+		 letter);
+	added->nodes = nodes;
+	request_begin(&request, DMANIC_GENL_CMD_DEV_NEW, 0);
+	mnl_attr_put_strz(request.header, DMANIC_A_TYPE, "loop");
+	mnl_attr_put_strz(request.header, DMANIC_A_NAME, added->prefix);
+	mnl_attr_put_u32(request.header, DMANIC_A_NODES, nodes);
+	if (model)
+		request_model(&request, model);
+	ret = request_send(&request, NULL, NULL);
+	if (ret)
+		harness_note("fabric %s: %s %s", added->prefix, strerror(-ret),
+			     request.message);
+	return ret;
+}
+
+int fabric_delete(const char *prefix, bool force)
+{
+	struct request request;
+
+	request_begin(&request, DMANIC_GENL_CMD_DEV_DEL, 0);
+	mnl_attr_put_strz(request.header, DMANIC_A_FABRIC, prefix);
+	if (force)
+		mnl_attr_put(request.header, DMANIC_A_FORCE, 0, NULL);
+	return request_send(&request, NULL, NULL);
+}
+
+void fabric_make(struct fabric *made, const char *letter, unsigned int nodes,
+		 const struct model *model)
+{
+	int ret = fabric_add(made, letter, nodes, model);
+
+	if (ret)
+		FAIL("cannot make a loop fabric: %s", strerror(-ret));
+}
+
+/* @name has room for DMANIC_NAME_MAX */
+void fabric_name(const struct fabric *of, unsigned int node, char *name)
+{
+	char number[12];
+
+	snprintf(number, sizeof(number), "%u", node);
+	snprintf(name, DMANIC_NAME_MAX, "%.20s%.11s", of->prefix, number);
+}
+
+/* Whether nothing is in use; @what gets the first thing that is. */
+bool fabric_idle(const struct fabric *of, char *what, size_t bytes)
+{
+	char name[DMANIC_NAME_MAX];
+	struct device device;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i < of->nodes; i++) {
+		fabric_name(of, i, name);
+		ret = device_get(name, &device);
+		if (!ret && !device.contexts && !device.segments &&
+		    !device.queues && !device.irqs && !device.pinned)
+			continue;
+		snprintf(what, bytes,
+			 "%s: error %d, contexts %u, segments %u, queues %u, interrupts %u, %llu bytes",
+			 name, ret, device.contexts, device.segments,
+			 device.queues, device.irqs,
+			 (unsigned long long)device.pinned);
+		return false;
+	}
+	return true;
+}
+
+const char *fabric_start_none(void)
+{
+	if (geteuid())
+		return "needs root";
+	if (netlink_find_family())
+		return "the dmanic module is not loaded";
+	return NULL;
+}
+
+const char *fabric_start(void)
+{
+	const char *reason = fabric_start_none();
+
+	if (reason)
+		return reason;
+	if (fabric_add(&fabric, "", FABRIC_NODES, NULL)) {
+		printf("Bail out! cannot make a loop fabric\n");
+		exit(1);
+	}
+	return NULL;
+}
+
+const char *fabric_after(pid_t child)
+{
+	static const char * const letters[] = { "", "a", "b", "c" };
+	char prefix[DMANIC_NAME_MAX];
+	static char what[200];
+	unsigned int i;
+
+	if (netlink_find_family())
+		return "the module is gone";
+	for (i = 0; i < ARRAY_SIZE(letters); i++) {
+		snprintf(prefix, sizeof(prefix), "t%d%s_", child, letters[i]);
+		fabric_delete(prefix, true);
+	}
+	if (fabric.nodes && !WAIT_FOR(fabric_idle(&fabric, what, sizeof(what))))
+		return what;
+	return NULL;
+}
+
+void fabric_stop(void)
+{
+	if (fabric.nodes && fabric_delete(fabric.prefix, false)) {
+		printf("Bail out! cannot remove fabric %s\n", fabric.prefix);
+		fabric_delete(fabric.prefix, true);
+		exit(1);
+	}
+}
+
+const struct harness_program fabric_program = {
+	.start = fabric_start,
+	.after = fabric_after,
+	.stop = fabric_stop,
+};
+
+const struct harness_program fabric_program_none = {
+	.start = fabric_start_none,
+	.after = fabric_after,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * fabric.h - loop fabrics of a test, made and asked about by generic netlink
+ *
+ * A program's nodes are called t<pid>_0, t<pid>_1, ...; a test that needs nodes
+ * of its own (because it fails, removes or slows them) makes more of them, and
+ * whatever it leaves is removed after it. All functions need root.
+ */
+#ifndef FABRIC_H
+#define FABRIC_H
+
+#include "harness.h"
+
+#include <linux/dmanic.h>
+#include <linux/dmanic_netlink.h>
+#include <linux/types.h>
+#include <libmnl/libmnl.h>
+#include <linux/genetlink.h>
+
+#define FABRIC_NODES	4	/* of a program's own fabric */
+
+struct fabric {
+	char prefix[DMANIC_NAME_MAX];
+	unsigned int nodes;
+};
+
+/* Zero and NULL mean: do not mention it to the driver */
+struct model {
+	const char *name;
+	__u64 start_ns;
+	__u64 interrupt_ns;
+	__u64 latency_ns;
+	__u64 bandwidth;
+	__u32 scale;
+	__u64 jitter_ns;
+	__u64 seed;
+};
+
+/* What DEV_GET and STATS_GET say; model.name points into model_name */
+struct device {
+	char name[DMANIC_NAME_MAX];
+	char type[DMANIC_NAME_MAX];
+	char fabric[DMANIC_NAME_MAX];
+	__u32 node;
+	__u32 nodes;
+	__u32 state;
+	__u64 incarnation;
+	__u32 contexts;
+	__u32 segments;
+	__u32 queues;
+	__u32 irqs;
+	__u64 pinned;
+	bool has_model;
+	bool has_stats;
+	struct model model;
+	char model_name[DMANIC_NAME_MAX];
+	__u64 stats[DMANIC_STATS_A_MAX + 1];
+};
+
+/* A request under construction: put attributes with mnl_attr_put*(). */
+struct request {
+	struct nlmsghdr *header;
+	char message[256];	/* what the kernel said about an error */
+	char buffer[4096] __attribute__((aligned(8)));
+};
+
+extern struct fabric fabric;	/* the program's */
+extern int netlink_family;
+
+void request_begin(struct request *request, int command, int flags);
+void request_model(struct request *request, const struct model *model);
+int request_send(struct request *request, mnl_cb_t callback, void *data);
+int netlink_find_family(void);
+
+int fabric_add(struct fabric *added, const char *letter, unsigned int nodes,
+	       const struct model *model);
+int fabric_delete(const char *prefix, bool force);
+int device_get(const char *name, struct device *device);
+int device_stats(const char *name, struct device *device);
+int device_set_failed(const char *name, bool failed);
+int device_set_model(const char *name, const struct model *model);
+unsigned int device_dump(const char *prefix, struct device *devices,
+			 unsigned int room);
+
+void fabric_make(struct fabric *made, const char *letter, unsigned int nodes,
+		 const struct model *model);
+void fabric_name(const struct fabric *of, unsigned int node, char *name);
+bool fabric_idle(const struct fabric *of, char *what, size_t bytes);
+
+/* One fabric for the whole program, no node of it in use between tests */
+const char *fabric_start(void);
+const char *fabric_after(pid_t child);
+void fabric_stop(void);
+
+/* The same for a program whose tests make all their fabrics */
+const char *fabric_start_none(void);
+
+extern const struct harness_program fabric_program;
+extern const struct harness_program fabric_program_none;
+
+#define FABRIC_TEST_MAIN()						\
+	int main(int argc, char **argv)					\
+	{								\
+		return harness_main(argc, argv, &fabric_program);	\
+	}
+
+#define FABRIC_TEST_MAIN_NONE()						\
+	int main(int argc, char **argv)					\
+	{								\
+		return harness_main(argc, argv, &fabric_program_none);	\
+	}
+
+#endif /* FABRIC_H */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * output.h - what the tools print: tables for people, one object for programs
+ *
+ * A table has its units in its head and is printed when it is complete, so
+ * that its columns are as wide as they need to be. A report has one shape for
+ * all tools:
+ *
+ *   {"tool", "version", "kernel", "link", "host", "args",
+ *    "results": [{"name", "params", "size_bytes", "unit", "value", "p50",
+ *                 "p99", "min", "max", "spread", "samples",
+ *                 "reference": {"name", "value", "spread"}, "ratio"}],
+ *    "checks": [{"name", "ok", "detail"}]}
+ *
+ * "value" is the median; "params" (what was set: depth, wait, ...) and
+ * "size_bytes", "reference", "ratio" are there when they make sense. Running
+ * out of memory ends the program. Not thread-safe.
+ */
+#ifndef TOOLS_OUTPUT_H
+#define TOOLS_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "stats.h"
+
+#define EXIT_USAGE	2
+
+/* Numbers of the libnic the tools were built with: "0.1" */
+#define TOOL_VERSION_OF(major, minor)	TOOL_VERSION_TEXT(major, minor)
+#define TOOL_VERSION_TEXT(major, minor)	#major "." #minor
+#define TOOL_VERSION	TOOL_VERSION_OF(NIC_VERSION_MAJOR, NIC_VERSION_MINOR)
+
+#define OUTPUT_PRINTF(text, first) \
+	__attribute__((format(printf, text, first)))
+
+struct cJSON;
+struct report;
+struct table;
+
+/* ---- tables ---- */
+
+/**
+ * struct column - one column of a table
+ * @head: what it holds and its unit: "P50 [us]"
+ * @left: words stand left, numbers right
+ */
+struct column {
+	const char *head;
+	bool left;
+};
+
+/* @columns must outlive the table */
+struct table *table_create(const struct column *columns, unsigned int n);
+
+/* The next cell; after the last of a row comes the first of the next */
+void table_cell(struct table *table, const char *format, ...)
+	OUTPUT_PRINTF(2, 3);
+
+void table_print(const struct table *table, FILE *file);
+void table_free(struct table *table);
+
+/* ---- reports ---- */
+
+/**
+ * struct report_point - one result of a report
+ * @name: what was measured: "put depth 4 poll"
+ * @unit: of all its values: "us", "MB/s"
+ * @stats: summary
+ * @sized: @size_bytes counts
+ * @size_bytes: of one operation
+ * @reference: what it is compared with, NULL: nothing
+ * @reference_stats: summary of that, in the same unit
+ */
+struct report_point {
+	const char *name;
+	const char *unit;
+	const struct stats *stats;
+	bool sized;
+	uint64_t size_bytes;
+	const char *reference;
+	const struct stats *reference_stats;
+};
+
+/* Kernel, host and arguments are filled in; @version as TOOL_VERSION */
+struct report *report_create(const char *tool, const char *version, int argc,
+			     char *const *argv);
+void report_free(struct report *report);
+
+/* The link the results are about: "loop"; null until then */
+void report_link(struct report *report, const char *link);
+
+/* Add a result; the returned object takes parameters */
+struct cJSON *report_result(struct report *report,
+			    const struct report_point *point);
+void report_param_number(struct cJSON *result, const char *name, double value);
+void report_param_text(struct cJSON *result, const char *name,
+		       const char *value);
+
+/* The array of results, for those of another shape (objects nicctl shows) */
+struct cJSON *report_results(struct report *report);
+
+void report_check(struct report *report, const char *name, bool ok,
+		  const char *format, ...) OUTPUT_PRINTF(4, 5);
+
+/* Every check was ok (also when there was none) */
+bool report_ok(const struct report *report);
+
+/* The whole object, and nothing else */
+void report_print(const struct report *report, FILE *file);
+
+/* One line a check, for people */
+void report_print_checks(const struct report *report, FILE *file);
+
+#endif /* TOOLS_OUTPUT_H */

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * size.c - sizes, counts and times as people write them
+ *
+ * Only digits begin a number: no sign, no space, no hexadecimal, nothing that
+ * strtoull() would take in silence. Every step is checked for overflow.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/common/size.h"
+
+#define NS_PER_S	1000000000ULL
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+static const char not_a_number[] = "is not a number";
+static const char is_negative[] = "is negative";
+static const char is_empty[] = "is empty";
+static const char is_too_large[] = "is too large";
+
+static int is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Digits at *@text, which moves behind them */
+static const char *digits_parse(const char **text, uint64_t *number)
+{
+	const char *c = *text;
+	uint64_t n = 0;
+
+	if (!*c)
+		return is_empty;
+	if (*c == '-')
+		return is_negative;
+	if (!is_digit(*c))
+		return not_a_number;
+	for (; is_digit(*c); c++)
+		if (__builtin_mul_overflow(n, 10, &n) ||
+		    __builtin_add_overflow(n, (uint64_t)(*c - '0'), &n))
+			return is_too_large;
+	*text = c;
+	*number = n;
+	return NULL;
+}
+
+static const char *size_shift(const char *unit, unsigned int *shift)
+{
+	static const char names[] = "kmg";
+	const char *name;
+
+	*shift = 0;
+	if (!*unit)
+		return NULL;
+	if (*unit == '.')
+		return "is not a whole number";
+	name = strchr(names, *unit | 0x20);
+	if (!name || unit[1])
+		return "has an unknown unit: use k, M or G (1024 each)";
+	*shift = 10 * (unsigned int)(name - names + 1);
+	return NULL;
+}
+
+const char *size_parse(const char *text, uint64_t *bytes)
+{
+	const char *reason;
+	unsigned int shift;
+	uint64_t n;
+
+	reason = digits_parse(&text, &n);
+	if (!reason)
+		reason = size_shift(text, &shift);
+	if (reason)
+		return reason;
+	if (n > UINT64_MAX >> shift)
+		return is_too_large;
+	*bytes = n << shift;
+	return NULL;
+}
+
+const char *count_parse(const char *text, uint64_t max, uint64_t *count)
+{
+	const char *reason;
+	uint64_t n;
+
+	reason = digits_parse(&text, &n);
+	if (reason)
+		return reason;
+	if (*text)
+		return "is not a whole number without unit";
+	if (n > max)
+		return is_too_large;
+	*count = n;
+	return NULL;
+}
+
+static const char *list_add(struct size_list *list, uint64_t value)
+{
+	if (list->n == SIZE_LIST_MAX)
+		return "has too many items";
+	list->value[list->n++] = value;
+	return NULL;
+}
+
+/* How one number of a list is read, and what comes next in a range */
+struct list_kind {
+	const char *(*parse)(const char *text, uint64_t max, uint64_t *value);
+	uint64_t max;
+	int doubling;
+};
+
+static const char *list_range(const struct list_kind *kind, uint64_t first,
+			      uint64_t last, struct size_list *list)
+{
+	const char *reason;
+	uint64_t value = first;
+
+	if (first > last)
+		return "has a range that runs backwards";
+	if (kind->doubling && !first)
+		return "has a range of doublings that begins with 0";
+	for (;;) {
+		reason = list_add(list, value);
+		if (reason)
+			return reason;
+		if (kind->doubling ? value > last / 2 : value == last)
+			return NULL;
+		value += kind->doubling ? value : 1;
+	}
+}
+
+/* One item, "A" or "A-B"; it is changed */
+static const char *list_item(const struct list_kind *kind, char *item,
+			     struct size_list *list)
+{
+	uint64_t first, last;
+	const char *reason;
+	char *dash;
+
+	/* a dash in front is a sign, which the number refuses */
+	dash = *item ? strchr(item + 1, '-') : NULL;
+	if (dash)
+		*dash = '\0';
+	reason = kind->parse(item, kind->max, &first);
+	if (reason)
+		return reason;
+	if (!dash)
+		return list_add(list, first);
+	reason = kind->parse(dash + 1, kind->max, &last);
+	return reason ? reason : list_range(kind, first, last, list);
+}
+
+static const char *list_parse(const struct list_kind *kind, const char *text,
+			      struct size_list *list)
+{
+	const char *reason;
+	char item[64];
+	size_t length;
+
+	list->n = 0;
+	for (;; text += length + 1) {
+		length = strcspn(text, ",");
+		if (length >= sizeof(item))
+			return not_a_number;
+		memcpy(item, text, length);
+		item[length] = '\0';
+		reason = list_item(kind, item, list);
+		if (reason || !text[length])
+			return reason;
+	}
+}
+
+static const char *size_parse_max(const char *text, uint64_t max, uint64_t *n)
+{
+	const char *reason;
+
+	reason = size_parse(text, n);
+	if (!reason && *n > max)
+		reason = is_too_large;
+	return reason;
+}
+
+const char *size_list_parse(const char *text, struct size_list *list)
+{
+	static const struct list_kind kind = { size_parse_max, UINT64_MAX, 1 };
+
+	return list_parse(&kind, text, list);
+}
+
+const char *count_list_parse(const char *text, uint64_t max,
+			     struct size_list *list)
+{
+	const struct list_kind kind = { count_parse, max, 0 };
+
+	return list_parse(&kind, text, list);
+}
+
+static const struct unit time_units[] = {
+	{ "ns", 1 },
+	{ "us", 1000 },
+	{ "ms", 1000000 },
+	{ "s", NS_PER_S },
+	{ "", NS_PER_S },
+};
+
+/* Digits behind the point, in units of 1e-9; *@text moves behind them */
+static const char *fraction_parse(const char **text, uint64_t *fraction)
+{
+	uint64_t weight = NS_PER_S;
+	const char *c = *text;
+
+	*fraction = 0;
+	if (*c != '.')
+		return NULL;
+	if (!is_digit(c[1]))
+		return not_a_number;
+	for (c++; is_digit(*c); c++) {
+		weight /= 10;
+		*fraction += weight * (uint64_t)(*c - '0');
+	}
+	*text = c;
+	return NULL;
+}
+
+const char *time_parse(const char *text, uint64_t *ns)
+{
+	uint64_t whole, fraction, factor = 0;
+	const char *reason;
+	size_t i;
+
+	reason = digits_parse(&text, &whole);
+	if (!reason)
+		reason = fraction_parse(&text, &fraction);
+	if (reason)
+		return reason;
+	for (i = 0; i < sizeof(time_units) / sizeof(time_units[0]); i++)
+		if (!strcmp(text, time_units[i].name))
+			factor = time_units[i].factor;
+	if (!factor)
+		return "has an unknown unit: use ns, us, ms or s";
+	if (__builtin_mul_overflow(whole, factor, &whole) ||
+	    __builtin_add_overflow(whole, fraction * factor / NS_PER_S, ns))
+		return is_too_large;
+	return NULL;
+}
+
+char *size_print(uint64_t bytes, char *text)
+{
+	static const char units[] = { '\0', 'k', 'M', 'G', '\0' };
+	unsigned int i = 0;
+
+	while (bytes && !(bytes & 1023) && units[i + 1]) {
+		bytes >>= 10;
+		i++;
+	}
+	snprintf(text, SIZE_TEXT, "%" PRIu64 "%.1s", bytes, &units[i]);
+	return text;
+}
+
+char *time_print(double ns, char *text)
+{
+	size_t i = 0;
+
+	/* the next unit begins where four digits would round up to it */
+	while (i < 3 && ns >= 999.95 * (double)time_units[i].factor)
+		i++;
+	ns /= (double)time_units[i].factor;
+	snprintf(text, SIZE_TEXT, ns < 9999.5 ? "%.4g%s" : "%.0f%s", ns,
+		 time_units[i].name);
+	return text;
+}

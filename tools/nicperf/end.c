@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * end.c - one end of a link: its objects
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "end.h"
+
+#define END_ENTRIES	1024
+#define END_IRQ_DEPTH	64
+
+static void end_error(struct end *end, const char *format, va_list args,
+		      const char *why)
+{
+	char what[256];
+
+	vsnprintf(what, sizeof(what), format, args);
+	snprintf(end->error, sizeof(end->error), "%s: %s%s%s", end->device,
+		 what, *why ? ": " : "", why);
+}
+
+int end_fail(struct end *end, int ret, const char *format, ...)
+{
+	const char *detail = nic_error_detail(end->ctx);
+	va_list args;
+
+	va_start(args, format);
+	end_error(end, format, args, *detail ? detail : strerror(-ret));
+	va_end(args);
+	return ret;
+}
+
+int end_fault(struct end *end, int ret, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	end_error(end, format, args, "");
+	va_end(args);
+	return ret;
+}
+
+const char *wait_name(enum wait wait)
+{
+	return wait == WAIT_POLL ? "poll" : "sleep";
+}
+
+static void end_name(char name[NIC_PUBLISH_MAX], const struct job *job,
+		     const char *role, const char *object)
+{
+	snprintf(name, NIC_PUBLISH_MAX, "nicperf.%s.%s.%s", job->tag, role,
+		 object);
+}
+
+static int end_open_segment(struct end *end, const struct job *job,
+			    const char *role, uint64_t half)
+{
+	char name[NIC_PUBLISH_MAX];
+	int ret;
+
+	ret = nic_segment_alloc(end->ctx, 2 * half, &end->segment);
+	if (ret)
+		return end_fail(end, ret, "no segment of %llu bytes",
+				2ULL * half);
+	end->half = half;
+	end->memory = nic_segment_addr(end->segment);
+	end_name(name, job, role, "memory");
+	ret = nic_segment_export(end->segment, NIC_READ | NIC_WRITE, name,
+				 job->secret, NULL);
+	if (ret)
+		return end_fail(end, ret, "cannot publish \"%s\"", name);
+	return 0;
+}
+
+static int end_open_queue(struct end *end)
+{
+	int ret;
+
+	end->entries = END_ENTRIES;
+	if (end->entries > end->info.max_queue_entries)
+		end->entries = end->info.max_queue_entries;
+	ret = nic_queue_create(end->ctx, end->entries, &end->queue);
+	if (ret)
+		return end_fail(end, ret, "no queue of %u entries",
+				end->entries);
+	return 0;
+}
+
+static int end_open_irq(struct end *end, const struct job *job,
+			const char *role)
+{
+	unsigned int depth = END_IRQ_DEPTH;
+	char name[NIC_PUBLISH_MAX];
+	int ret;
+
+	if (depth > end->info.max_irq_depth)
+		depth = end->info.max_irq_depth;
+	end_name(name, job, role, "bell");
+	ret = nic_irq_create(end->ctx, depth, 0, name, job->secret, &end->irq);
+	if (ret)
+		return end_fail(end, ret, "no interrupt \"%s\"", name);
+	return 0;
+}
+
+int end_open(struct end *end, const char *device, const struct job *job,
+	     const char *role, uint64_t half)
+{
+	int ret;
+
+	memset(end, 0, sizeof(*end));
+	end->device = device;
+	ret = nic_open(device, &end->ctx);
+	if (ret) {
+		end->ctx = NULL;
+		return end_fail(end, ret, "cannot open the device");
+	}
+	ret = nic_query(end->ctx, &end->info);
+	if (ret) {
+		end_fail(end, ret, "cannot ask the device what it can do");
+		goto err_close;
+	}
+	ret = end_open_segment(end, job, role, half);
+	if (!ret)
+		ret = end_open_queue(end);
+	if (!ret)
+		ret = end_open_irq(end, job, role);
+	if (ret)
+		goto err_close;
+	return 0;
+
+err_close:
+	end_close(end);
+	return ret;
+}
+
+int end_connect(struct end *end, const struct job *job, uint32_t node,
+		const char *role)
+{
+	char name[NIC_PUBLISH_MAX];
+	int ret;
+
+	end_name(name, job, role, "memory");
+	ret = nic_connect_name(end->ctx, node, name, job->secret,
+			       END_TIMEOUT_NS, &end->remote);
+	if (ret)
+		return end_fail(end, ret, "cannot connect to \"%s\" of node %u",
+				name, node);
+	end->remote_half = nic_remote_bytes(end->remote) / 2;
+	end_name(name, job, role, "bell");
+	ret = nic_connect_irq_name(end->ctx, node, name, job->secret,
+				   END_TIMEOUT_NS, &end->bell);
+	if (ret)
+		return end_fail(end, ret, "cannot connect to \"%s\" of node %u",
+				name, node);
+	return 0;
+}
+
+/* Also for an end that is open in part, or not at all; keeps @error */
+void end_close(struct end *end)
+{
+	nic_queue_destroy(end->queue);
+	nic_disconnect(end->bell);
+	nic_disconnect(end->remote);
+	nic_irq_destroy(end->irq);
+	nic_segment_free(end->segment);
+	nic_close(end->ctx);
+	end->queue = NULL;
+	end->bell = NULL;
+	end->remote = NULL;
+	end->irq = NULL;
+	end->segment = NULL;
+	end->ctx = NULL;
+}

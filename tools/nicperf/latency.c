@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * latency.c - ping-pong of puts with notify between two ends
+ *
+ * One thread puts and raises the other end's interrupt, which wakes the other
+ * thread, which does the same in return. Half of the round trip is the time
+ * from the first post to the moment the data and the event are seen. Every
+ * round trip is one sample.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nicperf.h"
+#include "pattern.h"
+#include "pong.h"
+
+#define WARM_UP		16
+#define SAMPLES_LEAST	100
+#define SAMPLES_MOST	(1U << 17)
+
+static const struct column latency_columns[] = {
+	{ "wait", true },
+	{ "size [B]", false },
+	{ "P50 [us]", false },
+	{ "P99 [us]", false },
+	{ "min [us]", false },
+	{ "max [us]", false },
+	{ "round trips", false },
+};
+
+/* The two threads */
+struct pingpong {
+	struct run *run;
+	struct table *table;
+	pthread_t thread;
+	atomic_bool abort;
+	bool answer_failed;
+	uint32_t sequence;
+	uint64_t most;
+	double *us;
+};
+
+static void *pong_thread(void *arg)
+{
+	struct pingpong *pair = arg;
+	int ret;
+
+	ret = cpu_bind(pair->run->cpu[1]);
+	if (ret)
+		end_fault(&pair->run->far, ret, "cannot run on CPU %d: %s",
+			  pair->run->cpu[1], strerror(-ret));
+	else
+		ret = pong_serve(&pair->run->far, WAIT_SLEEP);
+	if (ret && ret != -ECANCELED) {
+		pair->answer_failed = true;
+		atomic_store(&pair->abort, true);
+	}
+	return NULL;
+}
+
+static int pair_start(struct pingpong *pair, struct run *run)
+{
+	int ret;
+
+	memset(pair, 0, sizeof(*pair));
+	pair->run = run;
+	pair->most = run->opt.iterations ? run->opt.iterations : SAMPLES_MOST;
+	pair->us = calloc(pair->most, sizeof(*pair->us));
+	if (!pair->us)
+		return run_fail(run, "no memory for the samples");
+	end_forget_events(&run->near);
+	end_forget_events(&run->far);
+	run->near.abort = &pair->abort;
+	run->far.abort = &pair->abort;
+	ret = pthread_create(&pair->thread, NULL, pong_thread, pair);
+	if (ret) {
+		free(pair->us);
+		return run_fail(run, "cannot start a thread: %s",
+				strerror(ret));
+	}
+	pair->table = table_create(latency_columns,
+				   sizeof(latency_columns) /
+				   sizeof(latency_columns[0]));
+	return 0;
+}
+
+/* @ret: how it went; the other thread's failure is the cause of ours */
+static int pair_stop(struct pingpong *pair, int ret)
+{
+	struct run *run = pair->run;
+
+	if (!ret)
+		ret = pong_send(&run->near, PONG_STOP);
+	if (ret)
+		atomic_store(&pair->abort, true);
+	pthread_join(pair->thread, NULL);
+	run->near.abort = NULL;
+	run->far.abort = NULL;
+	free(pair->us);
+	run_table(run, pair->table);
+	if (pair->answer_failed)
+		return run_end_fail(run, &run->far);
+	return ret ? run_end_fail(run, &run->near) : 0;
+}
+
+/* There and back once */
+static int ping(struct pingpong *pair, uint64_t payload, enum wait wait)
+{
+	struct end *end = &pair->run->near;
+	struct nic_event event;
+	int ret;
+
+	payload |= pair->sequence++ & PONG_SEQUENCE;
+	ret = pong_send(end, payload);
+	if (!ret)
+		ret = end_event(end, wait, &event);
+	if (ret)
+		return ret;
+	if (event.payload & PONG_BAD)
+		return end_fault(end, -EIO, "data came out wrong at %s",
+				 pair->run->far.device);
+	if (event.payload != payload)
+		return end_fault(end, -EPROTO, "interrupt %#llx was expected, "
+				 "%#llx came", (unsigned long long)payload,
+				 (unsigned long long)event.payload);
+	return 0;
+}
+
+/* Put a pattern there and find it here */
+static int ping_verify(struct pingpong *pair, uint64_t payload, enum wait wait)
+{
+	struct end *end = &pair->run->near;
+	uint32_t seed = pair->sequence & PONG_SEQUENCE;
+	uint64_t bytes = pong_bytes(payload);
+	int ret;
+
+	pattern_fill(end_send(end), bytes, seed);
+	memset(end_receive(end), PATTERN_EMPTY, bytes);
+	ret = ping(pair, payload | PONG_VERIFY, wait);
+	if (ret)
+		return ret;
+	if (!pattern_matches(end_receive(end), bytes, seed))
+		return end_fault(end, -EIO, "data came back wrong");
+	return 0;
+}
+
+/* Take samples until there are enough */
+static int ping_sample(struct pingpong *pair, uint64_t payload, enum wait wait,
+		       struct stats *stats)
+{
+	const struct options *opt = &pair->run->opt;
+	uint64_t begin, start, now;
+	size_t n = 0;
+	int ret;
+
+	begin = now_ns();
+	do {
+		start = now_ns();
+		ret = ping(pair, payload, wait);
+		if (ret)
+			return ret;
+		now = now_ns();
+		pair->us[n++] = (double)(now - start) / 2000;
+	} while (n < pair->most && (opt->iterations || n < SAMPLES_LEAST ||
+				    now - begin < opt->time_ns));
+	stats_summarize(pair->us, n, stats);
+	return 0;
+}
+
+static void latency_line(struct pingpong *pair, enum wait wait, uint64_t bytes,
+			 const struct stats *stats)
+{
+	struct report_point point = {
+		.name = wait == WAIT_POLL ? "latency poll" : "latency sleep",
+		.unit = "us",
+		.stats = stats,
+		.sized = true,
+		.size_bytes = bytes,
+	};
+	struct table *table = pair->table;
+	char text[SIZE_TEXT];
+	struct cJSON *result;
+
+	result = report_result(pair->run->report, &point);
+	report_param_text(result, "wait", wait_name(wait));
+	table_cell(table, "%s", wait_name(wait));
+	table_cell(table, "%s", size_print(bytes, text));
+	table_cell(table, "%.2f", stats->median);
+	table_cell(table, "%.2f", stats->p99);
+	table_cell(table, "%.2f", stats->min);
+	table_cell(table, "%.2f", stats->max);
+	table_cell(table, "%zu", stats->samples);
+}
+
+static int latency_size(struct pingpong *pair, enum wait wait, uint64_t bytes)
+{
+	uint64_t payload = bytes << PONG_BYTES_SHIFT;
+	struct stats stats;
+	char text[SIZE_TEXT], what[64];
+	int ret, i;
+
+	snprintf(what, sizeof(what), "latency %s %s", wait_name(wait),
+		 size_print(bytes, text));
+	run_step(pair->run, what);
+	if (wait == WAIT_SLEEP)
+		payload |= PONG_SLEEP;
+	ret = ping_verify(pair, payload, wait);
+	for (i = 0; i < WARM_UP && !ret; i++)
+		ret = ping(pair, payload, wait);
+	if (!ret)
+		ret = ping_sample(pair, payload, wait, &stats);
+	if (!ret)
+		latency_line(pair, wait, bytes, &stats);
+	return ret;
+}
+
+/* Which ways of waiting are asked for and make sense here */
+static unsigned int latency_waits(const struct run *run)
+{
+	unsigned int waits = run->opt.waits;
+
+	if (!waits)
+		waits = 1U << WAIT_POLL | 1U << WAIT_SLEEP;
+	if (run->cpus < 2)
+		waits &= ~(1U << WAIT_POLL);
+	return waits;
+}
+
+static unsigned int wait_count(unsigned int waits)
+{
+	return (unsigned int)__builtin_popcount(waits);
+}
+
+uint64_t latency_steps(const struct run *run)
+{
+	return (uint64_t)wait_count(latency_waits(run)) * run->opt.sizes.n;
+}
+
+/* Two threads that spin on one CPU would measure the scheduler */
+static int latency_refuse(struct run *run)
+{
+	static const char why[] =
+		"polling latency needs two CPUs, and there is one: use --wait "
+		"sleep, or another --cpu list";
+
+	if (run->cpus > 1)
+		return 0;
+	if (run->opt.waits & 1U << WAIT_POLL)
+		return run_fail(run, "%s", why);
+	if (!run->opt.waits)
+		run_note("%s", why);
+	return 0;
+}
+
+int latency_run(struct run *run)
+{
+	const struct size_list *sizes = &run->opt.sizes;
+	unsigned int waits, i;
+	struct pingpong pair;
+	enum wait wait;
+	int ret = 0;
+
+	if (latency_refuse(run))
+		return -1;
+	waits = latency_waits(run);
+	if (waits & 1U << WAIT_POLL && cpu_check_handoff(run))
+		return -1;
+	run_title(run, "latency: half a round trip of put and notify");
+	if (pair_start(&pair, run))
+		return -1;
+	for (wait = 0; wait < WAIT_COUNT; wait++)
+		for (i = 0; waits & 1U << wait && i < sizes->n && !ret; i++)
+			ret = latency_size(&pair, wait, sizes->value[i]);
+	return pair_stop(&pair, ret);
+}

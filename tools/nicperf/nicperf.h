@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * nicperf.h - a run of nicperf: its options, its two ends, its report
+ *
+ *   main.c       opens the ends, calls the subcommands, prints
+ *   args.c       command line
+ *   latency.c    ping-pong            (pong.c answers)
+ *   bandwidth.c  put, get, strided beside memcpy
+ *   rate.c       messages a second
+ *   post.c       cost of a post beside an empty system call
+ *   end.c wait.c one end of a link: its objects, and how it waits
+ *   work.c       a window of operations in flight
+ *   copy.c       the memcpy that bandwidth is compared with
+ *   sample.c     interleaved samples of two things
+ *   cpu.c        binding; do both CPUs really run?
+ *   pattern.c    data that can be recognised
+ */
+#ifndef NICPERF_H
+#define NICPERF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/common/output.h"
+#include "tools/common/size.h"
+#include "tools/common/stats.h"
+
+#include "end.h"
+#include "work.h"
+
+#define COMMAND_LATENCY		(1U << 0)
+#define COMMAND_BANDWIDTH	(1U << 1)
+#define COMMAND_RATE		(1U << 2)
+#define COMMAND_POST		(1U << 3)
+#define COMMAND_ALL		(COMMAND_LATENCY | COMMAND_BANDWIDTH | \
+				 COMMAND_RATE | COMMAND_POST)
+
+/**
+ * struct options - the command line
+ * @commands: COMMAND_*
+ * @device: this end
+ * @peer_device: the other end
+ * @sizes: bytes of an operation
+ * @depths: operations in flight (bandwidth)
+ * @cpus: to bind to, in the order of use; none: the first two allowed
+ * @ops: 1 << enum op (bandwidth)
+ * @waits: 1 << enum wait; 0: the command's own choice
+ * @block: bytes in a block of a strided operation
+ * @stride: bytes from block to block
+ * @iterations: operations in a sample; 0: as many as @time_ns allows
+ * @time_ns: time for one line of a table
+ * @samples: rounds of a measurement
+ * @json: print the report, not tables
+ * @check: hold the results against the project's bounds
+ */
+struct options {
+	unsigned int commands;
+	const char *device;
+	const char *peer_device;
+	struct size_list sizes;
+	struct size_list depths;
+	struct size_list cpus;
+	unsigned int ops;
+	unsigned int waits;
+	uint32_t block;
+	uint32_t stride;
+	uint64_t iterations;
+	uint64_t time_ns;
+	unsigned int samples;
+	bool json;
+	bool check;
+};
+
+/**
+ * struct run - one run
+ * @opt: what was asked for
+ * @report: what came out
+ * @near: the end that measures
+ * @far: the end that answers, or is only written to and read
+ * @cpu: of the measuring and of the answering thread
+ * @cpus: how many of @cpu are different CPUs
+ * @handoff_checked: whether both really run was looked at
+ * @steps_done: lines measured so far
+ */
+struct run {
+	struct options opt;
+	struct report *report;
+	struct end near;
+	struct end far;
+	int cpu[2];
+	unsigned int cpus;
+	bool handoff_checked;
+	uint64_t steps_done;
+};
+
+/* args.c: 0, or -1 when the program is to end with @status */
+int args_parse(struct options *opt, int argc, char **argv, int *status);
+
+/* main.c; for the main thread */
+void run_note(const char *format, ...) OUTPUT_PRINTF(1, 2);
+/* Say it, keep it for the report, return -1 */
+int run_fail(struct run *run, const char *format, ...) OUTPUT_PRINTF(2, 3);
+int run_end_fail(struct run *run, const struct end *end);
+/* Before a line is measured */
+void run_step(struct run *run, const char *what);
+/* "nic0 -> nic1 (loop)" */
+void run_title(const struct run *run, const char *what);
+/* Print (unless JSON was asked for) and free */
+void run_table(const struct run *run, struct table *table);
+
+/* cpu.c */
+int cpu_choose(struct run *run);
+int cpu_bind(int cpu);
+/* Warn when the two CPUs of the run do not really run at the same time; once */
+int cpu_check_handoff(struct run *run);
+
+/* Bytes an end must be able to send at once */
+uint64_t bandwidth_bytes(const struct options *opt);
+
+/* The subcommands: 0, or -1 after run_fail(); and the lines they measure */
+int latency_run(struct run *run);
+uint64_t latency_steps(const struct run *run);
+int bandwidth_run(struct run *run);
+uint64_t bandwidth_steps(const struct run *run);
+int rate_run(struct run *run);
+uint64_t rate_steps(const struct run *run);
+int post_run(struct run *run);
+uint64_t post_steps(const struct run *run);
+
+#endif /* NICPERF_H */

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * pong.c - the end of a ping-pong that answers
+ *
+ * Knows nothing of the other end but what arrives, so it may run in a thread,
+ * a process or a host of its own.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "pattern.h"
+#include "pong.h"
+
+int pong_send(struct end *end, uint64_t payload)
+{
+	int ret;
+
+	/*
+	 * SILENT: the answer tells that the put was placed. One may be posted
+	 * while the one before has not been acknowledged, with the same data.
+	 */
+	ret = nic_post_put_notify(end->queue, end->segment, 0, end->remote,
+				  end->remote_half, pong_bytes(payload),
+				  end->bell, payload, NIC_SILENT, payload);
+	if (ret)
+		return end_fail(end, ret, "cannot post a put with notify");
+	return end_submit(end, 1);
+}
+
+/* The data that came, sent back; or word that they are not what they should */
+static uint64_t pong_verify(struct end *end, uint64_t payload)
+{
+	uint64_t bytes = pong_bytes(payload);
+	const char *data = end_receive(end);
+
+	if (!pattern_matches(data, bytes, pong_sequence(payload)))
+		payload |= PONG_BAD;
+	memcpy(end_send(end), data, bytes);
+	return payload;
+}
+
+int pong_serve(struct end *end, enum wait wait)
+{
+	struct nic_event event;
+	int ret;
+
+	for (;;) {
+		ret = end_event(end, wait, &event);
+		if (ret)
+			return ret;
+		if (event.payload & PONG_STOP)
+			return 0;
+		if (pong_bytes(event.payload) > end->half)
+			return end_fault(end, -EMSGSIZE, "asked to answer with"
+					 " more than the segment holds");
+		if (event.payload & PONG_VERIFY)
+			event.payload = pong_verify(end, event.payload);
+		ret = pong_send(end, event.payload);
+		if (ret)
+			return ret;
+		wait = event.payload & PONG_SLEEP ? WAIT_SLEEP : WAIT_POLL;
+	}
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * sample.h - interleaved samples of two things
+ *
+ * What is compared is measured in turn, A B A B ..., so that whatever else the
+ * machine does meanwhile falls on both.
+ */
+#ifndef NICPERF_SAMPLE_H
+#define NICPERF_SAMPLE_H
+
+#include <stdint.h>
+
+#define SAMPLES_MAX	1001
+
+struct options;
+
+/**
+ * struct sampled - one of the things
+ * @run: do it @count times and tell how long it took
+ * @arg: for @run
+ * @least: smallest useful count; counts are multiples of it, and so many are
+ *	done untimed before each sample to find the caches as they were left
+ * @count: how many make a sample (chosen)
+ * @ns: of one, a sample each (out)
+ */
+struct sampled {
+	int (*run)(void *arg, uint64_t count, uint64_t *ns);
+	void *arg;
+	uint64_t least;
+	uint64_t count;
+	double ns[SAMPLES_MAX];
+};
+
+/* Fill in @ns of @n things; 0, or what @run returned */
+int sample_alternate(struct sampled *things, unsigned int n,
+		     const struct options *opt);
+
+#endif /* NICPERF_SAMPLE_H */

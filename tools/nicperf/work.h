@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * work.h - a window of operations in flight
+ */
+#ifndef NICPERF_WORK_H
+#define NICPERF_WORK_H
+
+#include <nic.h>
+#include <stdint.h>
+
+#include "end.h"
+
+enum op {
+	OP_PUT,
+	OP_GET,
+	OP_STRIDED,	/* put */
+	OP_NOTIFY,
+	OP_NOP,
+	OP_COUNT
+};
+
+/**
+ * struct work - what is done over and over
+ * @end: who does it
+ * @op: what
+ * @wait: how completions are waited for
+ * @bytes: moved by one operation
+ * @stride: blocks of OP_STRIDED, on both sides alike
+ * @extent: bytes from one slot to the next, on both sides
+ * @slots: places that take turns, so that what is in flight together does
+ *	not touch the same memory (unless the halves are too small for that)
+ * @depth: operations in flight
+ * @batch: operations to a submit, at most @depth; 0: as many as there is room
+ */
+struct work {
+	struct end *end;
+	enum op op;
+	enum wait wait;
+	uint64_t bytes;
+	struct nic_stride stride;
+	uint64_t extent;
+	unsigned int slots;
+	unsigned int depth;
+	unsigned int batch;
+};
+
+const char *op_name(enum op op);
+
+/* Give @work slots of @extent bytes: one for each operation in flight, or as
+ * many as fit in a half */
+void work_slots(struct work *work, uint64_t extent);
+
+/* Post one operation on @slot, without submitting it */
+int work_post(const struct work *work, unsigned int slot);
+
+/* Do @count operations; @ns from the first post to the last completion.
+ * @arg: struct work */
+int work_run(void *arg, uint64_t count, uint64_t *ns);
+
+#endif /* NICPERF_WORK_H */

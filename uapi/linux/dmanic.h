@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * dmanic.h - ioctls of /dev/dmanic/<node>, of its queues and interrupts
+ *
+ * An open device is a context. Segments and connections belong to a context;
+ * queues and interrupts are file descriptors of their own that keep their
+ * context alive. Closing the last descriptor gives everything back.
+ *
+ * Every argument struct begins with its size and with flags. A shorter struct
+ * than the driver's is an older program: what is missing counts as zero. A
+ * longer one is a newer program: its tail must be zero. No pointers.
+ *
+ * errno, the same everywhere:
+ *   EINVAL      a value makes no sense
+ *   E2BIG       the struct is longer than the driver knows, and not zero there
+ *   EOPNOTSUPP  unknown flag, non-zero reserved field, feature not available
+ *   ENOTTY      no such ioctl on this descriptor
+ *   ENOENT      no such object in this context, nothing published by that name
+ *   EACCES      wrong key or secret
+ *   EEXIST      the name is taken
+ *   ENOMEM      out of memory, or of the cgroup's share
+ *   EDQUOT      a limit: the refusal in the struct tells which and how much
+ *   ENODEV      the device was removed
+ *   EHOSTUNREACH no such node, or it does not answer
+ *   ETIME       the time-out passed
+ *   EINTR       a signal came first
+ *   EFAULT      bad address
+ */
+#ifndef _UAPI_LINUX_DMANIC_H
+#define _UAPI_LINUX_DMANIC_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+#include <linux/dmanic_ring.h>
+
+#define DMANIC_ABI_VERSION	1
+#define DMANIC_TYPE		0xD3
+#define DMANIC_NAME_MAX		32	/* device names, with the final 0 */
+#define DMANIC_PUBLISH_MAX	64	/* published names, with the final 0 */
+#define DMANIC_TIMEOUT_NEVER	(~0ULL)
+
+enum {
+	DMANIC_CMD_QUERY = 0,
+	DMANIC_CMD_SEGMENT_CREATE = 1,
+	DMANIC_CMD_SEGMENT_DESTROY = 2,
+	DMANIC_CMD_SEGMENT_EXPORT = 3,
+	DMANIC_CMD_SEGMENT_REVOKE = 4,
+	DMANIC_CMD_CONNECT = 5,
+	DMANIC_CMD_DISCONNECT = 6,
+	DMANIC_CMD_QUEUE_CREATE = 7,
+	DMANIC_CMD_IRQ_CREATE = 8,
+	DMANIC_CMD_ENTER = 16,		/* on a queue */
+	DMANIC_CMD_IRQ_WAIT = 24,	/* on an interrupt */
+};
+
+/* Which limit a refusal is about */
+enum dmanic_limit {
+	DMANIC_LIMIT_NONE = 0,
+	DMANIC_LIMIT_MEMLOCK = 1,	/* RLIMIT_MEMLOCK of the user, bytes */
+	DMANIC_LIMIT_MEMORY = 2,	/* free memory or the cgroup's, bytes */
+	DMANIC_LIMIT_SEGMENT_SIZE = 3,	/* bytes in one segment */
+	DMANIC_LIMIT_SEGMENTS = 4,	/* segments on the device */
+	DMANIC_LIMIT_QUEUES = 5,	/* queues on the device */
+	DMANIC_LIMIT_IRQS = 6,		/* interrupts on the device */
+	DMANIC_LIMIT_CONNECTIONS = 7,	/* connections of the context */
+	DMANIC_LIMIT_QUEUE_ENTRIES = 8,	/* entries in one ring */
+	DMANIC_LIMIT_IRQ_DEPTH = 9,	/* events of one interrupt */
+	DMANIC_LIMIT_CONTEXTS = 10,	/* open contexts on the device */
+};
+
+/**
+ * struct dmanic_refusal - which limit stopped a call (out, on EDQUOT, ENOMEM)
+ * @limit: enum dmanic_limit
+ * @reserved: zero
+ * @asked: how much would have been in use
+ * @allowed: the limit
+ */
+struct dmanic_refusal {
+	__u32 limit;
+	__u32 reserved;
+	__aligned_u64 asked;
+	__aligned_u64 allowed;
+};
+
+/* Features (struct dmanic_query.features) */
+#define DMANIC_FEATURE_STRIDED		(1ULL << 0)
+#define DMANIC_FEATURE_NOTIFY		(1ULL << 1)
+#define DMANIC_FEATURE_USER_MEMORY	(1ULL << 2)
+#define DMANIC_FEATURE_ATOMIC		(1ULL << 3)	/* reserved */
+#define DMANIC_FEATURE_LIST		(1ULL << 4)	/* reserved */
+#define DMANIC_FEATURE_BUS		(1ULL << 5)	/* reserved */
+#define DMANIC_FEATURE_URING_CMD	(1ULL << 6)	/* reserved */
+#define DMANIC_FEATURE_URING_CANCEL	(1ULL << 7)	/* reserved */
+#define DMANIC_FEATURE_POLL_THREAD	(1ULL << 8)	/* reserved */
+#define DMANIC_FEATURE_MAP_REMOTE	(1ULL << 9)	/* reserved */
+#define DMANIC_FEATURE_URGENT		(1ULL << 10)	/* reserved */
+
+/**
+ * struct dmanic_query - DMANIC_IOC_QUERY: what the device is and can do
+ * @size: sizeof(struct dmanic_query)
+ * @flags: zero
+ * @abi: DMANIC_ABI_VERSION (out)
+ * @node: this node's id (out)
+ * @nodes: nodes known on the link, this one included (out)
+ * @sqe_size: bytes in a submission entry (out)
+ * @cqe_size: bytes in a completion entry (out)
+ * @reserved: zero (out)
+ * @features: DMANIC_FEATURE_* (out)
+ * @incarnation: changes when the node restarts (out)
+ * @max_segment_bytes: largest segment (out)
+ * @max_segments: on this device (out)
+ * @max_queues: on this device (out)
+ * @max_queue_entries: submission or completion entries in one queue (out)
+ * @max_irqs: on this device (out)
+ * @max_irq_depth: events kept by one interrupt (out)
+ * @max_connections: of one context (out)
+ * @max_contexts: open at once on this device (out)
+ * @reserved2: zero (out)
+ * @name: device name, "nic0" (out)
+ * @link: link type, "loop" (out)
+ */
+struct dmanic_query {
+	__u32 size;
+	__u32 flags;
+	__u32 abi;
+	__u32 node;
+	__u32 nodes;
+	__u32 sqe_size;
+	__u32 cqe_size;
+	__u32 reserved;
+	__aligned_u64 features;
+	__aligned_u64 incarnation;
+	__aligned_u64 max_segment_bytes;
+	__u32 max_segments;
+	__u32 max_queues;
+	__u32 max_queue_entries;
+	__u32 max_irqs;
+	__u32 max_irq_depth;
+	__u32 max_connections;
+	__u32 max_contexts;
+	__u32 reserved2;
+	char name[DMANIC_NAME_MAX];
+	char link[DMANIC_NAME_MAX];
+};
+
+/* @address is the program's memory, to be pinned, instead of new memory */
+#define DMANIC_SEGMENT_USER_MEMORY	(1U << 0)
+
+/**
+ * struct dmanic_segment_create - DMANIC_IOC_SEGMENT_CREATE
+ * @size: sizeof(struct dmanic_segment_create)
+ * @flags: DMANIC_SEGMENT_*
+ * @length: bytes, at least 1
+ * @address: with USER_MEMORY: where it is (any alignment); anonymous, shmem
+ *	or hugetlb memory that the program may write. Otherwise zero.
+ * @id: name of the segment in entries and calls, unique on the node (out)
+ * @block_order: the smallest physically contiguous block is PAGE_SIZE <<
+ *	@block_order bytes (out)
+ * @mmap_offset: for mmap() on the context, MAP_SHARED only (out; not for
+ *	USER_MEMORY)
+ * @refusal: out
+ */
+struct dmanic_segment_create {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 length;
+	__aligned_u64 address;
+	__u32 id;
+	__u32 block_order;
+	__aligned_u64 mmap_offset;
+	struct dmanic_refusal refusal;
+};
+
+/**
+ * struct dmanic_segment_id - DMANIC_IOC_SEGMENT_DESTROY, _REVOKE
+ * @size: sizeof(struct dmanic_segment_id)
+ * @flags: zero
+ * @id: the segment
+ * @reserved: zero
+ *
+ * REVOKE waits for accesses of other nodes in flight; later ones fail there
+ * with DMANIC_STATUS_NO_SEGMENT. DESTROY revokes first. Mappings of the
+ * memory stay valid until they are unmapped; operations already posted with
+ * the segment as their local side finish.
+ */
+struct dmanic_segment_id {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 reserved;
+};
+
+#define DMANIC_RIGHT_READ	(1U << 0)
+#define DMANIC_RIGHT_WRITE	(1U << 1)
+#define DMANIC_RIGHT_ATOMIC	(1U << 2)
+
+/**
+ * struct dmanic_segment_export - DMANIC_IOC_SEGMENT_EXPORT
+ * @size: sizeof(struct dmanic_segment_export)
+ * @flags: zero
+ * @id: the segment
+ * @rights: DMANIC_RIGHT_* others get, at least one
+ * @key: random; who connects must show it (out)
+ * @secret: of the job: who looks @name up must know it
+ * @name: published name, unique on the node; empty: not published
+ */
+struct dmanic_segment_export {
+	__u32 size;
+	__u32 flags;
+	__u32 id;
+	__u32 rights;
+	__aligned_u64 key;
+	__aligned_u64 secret[2];
+	char name[DMANIC_PUBLISH_MAX];
+};
+
+#define DMANIC_CONNECT_BY_NAME	(1U << 0)	/* @name and @secret, not @id and @key */
+#define DMANIC_CONNECT_IRQ	(1U << 1)	/* an interrupt, not a segment */
+
+/**
+ * struct dmanic_connect - DMANIC_IOC_CONNECT
+ * @size: sizeof(struct dmanic_connect)
+ * @flags: DMANIC_CONNECT_*
+ * @node: where it is
+ * @id: its id there (unless BY_NAME)
+ * @key: its key (unless BY_NAME)
+ * @secret: the job's (with BY_NAME)
+ * @timeout_ns: with BY_NAME: wait so long for the name to be published; zero:
+ *	do not wait
+ * @name: with BY_NAME
+ * @handle: names the connection in entries (out)
+ * @rights: what was granted (out)
+ * @length: bytes of the segment, or depth of the interrupt (out)
+ * @refusal: out
+ */
+struct dmanic_connect {
+	__u32 size;
+	__u32 flags;
+	__u32 node;
+	__u32 id;
+	__aligned_u64 key;
+	__aligned_u64 secret[2];
+	__aligned_u64 timeout_ns;
+	char name[DMANIC_PUBLISH_MAX];
+	__u32 handle;
+	__u32 rights;
+	__aligned_u64 length;
+	struct dmanic_refusal refusal;
+};
+
+/**
+ * struct dmanic_disconnect - DMANIC_IOC_DISCONNECT
+ * @size: sizeof(struct dmanic_disconnect)
+ * @flags: zero
+ * @handle: the connection; operations already posted with it finish
+ * @reserved: zero
+ */
+struct dmanic_disconnect {
+	__u32 size;
+	__u32 flags;
+	__u32 handle;
+	__u32 reserved;
+};
+
+/**
+ * struct dmanic_queue_create - DMANIC_IOC_QUEUE_CREATE
+ * @size: sizeof(struct dmanic_queue_create)
+ * @flags: zero
+ * @sq_entries: power of two
+ * @cq_entries: power of two, at least @sq_entries; also the most operations in
+ *	flight
+ * @eventfd: signalled when armed, or -1
+ * @fd: the queue, close-on-exec (out)
+ * @mmap_bytes: map the queue with offset 0 and this length (out)
+ * @sq_offset: of the submission entries in the mapping (out)
+ * @cq_offset: of the completion entries in the mapping (out)
+ * @refusal: out
+ */
+struct dmanic_queue_create {
+	__u32 size;
+	__u32 flags;
+	__u32 sq_entries;
+	__u32 cq_entries;
+	__s32 eventfd;
+	__s32 fd;
+	__aligned_u64 mmap_bytes;
+	__u32 sq_offset;
+	__u32 cq_offset;
+	struct dmanic_refusal refusal;
+};
+
+/* Refuse (DMANIC_STATUS_LIMIT) rather than overwrite events not yet seen */
+#define DMANIC_IRQ_STRICT	(1U << 0)
+
+/**
+ * struct dmanic_irq_create - DMANIC_IOC_IRQ_CREATE: exported at once
+ * @size: sizeof(struct dmanic_irq_create)
+ * @flags: DMANIC_IRQ_*
+ * @depth: events kept, power of two
+ * @eventfd: signalled when armed, or -1
+ * @fd: the interrupt, close-on-exec; mmap offset 0 (out)
+ * @id: unique on the node (out)
+ * @key: random; who connects must show it (out)
+ * @mmap_bytes: length of the mapping (out)
+ * @secret: of the job, for @name
+ * @name: published name, unique on the node; empty: not published
+ * @refusal: out
+ */
+struct dmanic_irq_create {
+	__u32 size;
+	__u32 flags;
+	__u32 depth;
+	__s32 eventfd;
+	__s32 fd;
+	__u32 id;
+	__aligned_u64 key;
+	__aligned_u64 mmap_bytes;
+	__aligned_u64 secret[2];
+	char name[DMANIC_PUBLISH_MAX];
+	struct dmanic_refusal refusal;
+};
+
+/**
+ * struct dmanic_enter - DMANIC_IOC_ENTER: submit and wait in one call
+ * @size: sizeof(struct dmanic_enter)
+ * @flags: zero
+ * @to_submit: at most so many entries are taken from the submission ring
+ * @min_complete: then wait until so many completions are unconsumed (at most
+ *	the entries of the completion ring); zero: do not wait
+ * @timeout_ns: longest wait; zero: do not wait; DMANIC_TIMEOUT_NEVER
+ * @submitted: entries taken (out, also when the wait fails)
+ * @available: completions unconsumed (out, also when the wait fails)
+ *
+ * ETIME and EINTR are about the wait alone: what was submitted is submitted.
+ */
+struct dmanic_enter {
+	__u32 size;
+	__u32 flags;
+	__u32 to_submit;
+	__u32 min_complete;
+	__aligned_u64 timeout_ns;
+	__u32 submitted;
+	__u32 available;
+};
+
+/**
+ * struct dmanic_irq_wait - DMANIC_IOC_IRQ_WAIT
+ * @size: sizeof(struct dmanic_irq_wait)
+ * @flags: zero
+ * @target: wait until raised - target, as a signed number, is not negative
+ * @timeout_ns: longest wait; zero: do not wait; DMANIC_TIMEOUT_NEVER
+ * @raised: how often it was raised since creation (out, also on failure)
+ */
+struct dmanic_irq_wait {
+	__u32 size;
+	__u32 flags;
+	__aligned_u64 target;
+	__aligned_u64 timeout_ns;
+	__aligned_u64 raised;
+};
+
+/* The size travels in the struct, so the numbers never change with it. */
+#define DMANIC_IOC_QUERY		_IO(DMANIC_TYPE, DMANIC_CMD_QUERY)
+#define DMANIC_IOC_SEGMENT_CREATE	_IO(DMANIC_TYPE, DMANIC_CMD_SEGMENT_CREATE)
+#define DMANIC_IOC_SEGMENT_DESTROY	_IO(DMANIC_TYPE, DMANIC_CMD_SEGMENT_DESTROY)
+#define DMANIC_IOC_SEGMENT_EXPORT	_IO(DMANIC_TYPE, DMANIC_CMD_SEGMENT_EXPORT)
+#define DMANIC_IOC_SEGMENT_REVOKE	_IO(DMANIC_TYPE, DMANIC_CMD_SEGMENT_REVOKE)
+#define DMANIC_IOC_CONNECT		_IO(DMANIC_TYPE, DMANIC_CMD_CONNECT)
+#define DMANIC_IOC_DISCONNECT		_IO(DMANIC_TYPE, DMANIC_CMD_DISCONNECT)
+#define DMANIC_IOC_QUEUE_CREATE		_IO(DMANIC_TYPE, DMANIC_CMD_QUEUE_CREATE)
+#define DMANIC_IOC_IRQ_CREATE		_IO(DMANIC_TYPE, DMANIC_CMD_IRQ_CREATE)
+#define DMANIC_IOC_ENTER		_IO(DMANIC_TYPE, DMANIC_CMD_ENTER)
+#define DMANIC_IOC_IRQ_WAIT		_IO(DMANIC_TYPE, DMANIC_CMD_IRQ_WAIT)
+
+#endif /* _UAPI_LINUX_DMANIC_H */
