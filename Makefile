@@ -45,9 +45,12 @@ libnic-y += libnic/core/interrupt.o
 libnic-y += libnic/core/queue.o
 libnic-y += libnic/core/segment.o
 libnic-y += libnic/comm/team.o
+libnic-y += libnic/tile/grid.o
 libnic-y += libnic/tile/model.o
 libnic-y += libnic/tile/plan.o
+libnic-y += libnic/tile/point.o
 libnic-y += libnic/tile/run.o
+libnic-y += libnic/tile/schedule.o
 libnic-y += libnic/tile/sequence.o
 libnic-y += libnic/tile/tile.o
 

@@ -40,7 +40,7 @@ static char *dmanic_busy_texts[DMANIC_BUSY_TEXTS];
 
 /* ---- the model ---- */
 
-static const struct nla_policy dmanic_model_policy[] = {
+static const struct nla_policy dmanic_model_policy[DMANIC_MODEL_A_MAX + 1] = {
 	[DMANIC_MODEL_A_NAME] = { .type = NLA_NUL_STRING,
 				  .len = DMANIC_MODEL_NAME_MAX - 1 },
 	[DMANIC_MODEL_A_START_NS] = { .type = NLA_U64 },
@@ -50,10 +50,9 @@ static const struct nla_policy dmanic_model_policy[] = {
 	[DMANIC_MODEL_A_SCALE] = { .type = NLA_U32 },
 	[DMANIC_MODEL_A_JITTER_NS] = { .type = NLA_U64 },
 	[DMANIC_MODEL_A_SEED] = { .type = NLA_U64 },
-	[DMANIC_MODEL_A_MAX] = { },
 };
 
-/* Where the 64-bit values are; @cost: without it, it is another card */
+/* Where the 64-bit values are; @cost: changed, it is another card */
 static const struct {
 	int attr;
 	size_t offset;
@@ -124,7 +123,7 @@ static int dmanic_model_change(struct dmanic_model *model,
 		ret = dmanic_model_preset(model, nla_data(attr));
 		if (ret) {
 			NL_SET_ERR_MSG_ATTR(extack, attr,
-					    "no model preset of this name");
+					    "no such model preset; presets: none, sci-d330, eth-25g");
 			return ret;
 		}
 	}
@@ -347,7 +346,7 @@ static int dmanic_prefix_check(const struct nlattr *attr,
 
 static int dmanic_loop_new(struct genl_info *info)
 {
-	struct dmanic_model model = { .scale = DMANIC_MODEL_SCALE_ONE };
+	struct dmanic_model model = { };
 	struct nlattr *name = info->attrs[DMANIC_A_NAME];
 	struct nlattr *nodes = info->attrs[DMANIC_A_NODES];
 	struct nlattr *nest = info->attrs[DMANIC_A_MODEL];
@@ -367,11 +366,11 @@ static int dmanic_loop_new(struct genl_info *info)
 				    "NODES must be 1 to 256");
 		return -EINVAL;
 	}
-	if (nest) {
+	ret = dmanic_model_preset(&model, "none");
+	if (!ret && nest)
 		ret = dmanic_model_change(&model, nest, info->extack);
-		if (ret)
-			return ret;
-	}
+	if (ret)
+		return ret;
 
 	ret = mutex_lock_killable(&dmanic_nodes_lock);
 	if (ret)
@@ -572,32 +571,28 @@ static int dmanic_dev_set(struct sk_buff *skb, struct genl_info *info)
 #define DMANIC_NAME_POLICY	{ .type = NLA_NUL_STRING, \
 				  .len = DMANIC_NAME_MAX - 1 }
 
-static const struct nla_policy dmanic_get_policy[] = {
+static const struct nla_policy dmanic_get_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
-	[DMANIC_A_MAX] = { },
 };
 
-static const struct nla_policy dmanic_new_policy[] = {
+static const struct nla_policy dmanic_new_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
 	[DMANIC_A_TYPE] = DMANIC_NAME_POLICY,
 	[DMANIC_A_NODES] = { .type = NLA_U32 },
 	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_model_policy),
-	[DMANIC_A_MAX] = { },
 };
 
-static const struct nla_policy dmanic_del_policy[] = {
+static const struct nla_policy dmanic_del_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
 	[DMANIC_A_FABRIC] = DMANIC_NAME_POLICY,
 	[DMANIC_A_FORCE] = { .type = NLA_FLAG },
-	[DMANIC_A_MAX] = { },
 };
 
-static const struct nla_policy dmanic_set_policy[] = {
+static const struct nla_policy dmanic_set_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
 	[DMANIC_A_FABRIC] = DMANIC_NAME_POLICY,
 	[DMANIC_A_FAILED] = NLA_POLICY_MAX(NLA_U8, 1),
 	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_model_policy),
-	[DMANIC_A_MAX] = { },
 };
 
 #define DMANIC_OP_GET(_cmd) {				\

@@ -243,6 +243,24 @@ static bool mem_page_ok(struct page *page)
 	       PageHuge(page);
 }
 
+/* Newer kernels answer EFAULT for a file mapping; tell the two apart */
+static int mem_pin_error(unsigned long address, long got)
+{
+	struct mm_struct *mm = current->mm;
+	struct vm_area_struct *vma;
+	int ret = got ? got : -EFAULT;
+
+	if (ret != -EFAULT)
+		return ret;
+	mmap_read_lock(mm);
+	vma = find_vma(mm, address);
+	if (vma && vma->vm_start <= address && vma->vm_file &&
+	    (vma->vm_flags & VM_WRITE))
+		ret = -EINVAL;
+	mmap_read_unlock(mm);
+	return ret;
+}
+
 /**
  * dmanic_mem_pin() - pin memory of the calling process
  * @ctx: whose user is charged
@@ -276,7 +294,7 @@ struct dmanic_mem *dmanic_mem_pin(struct dmanic_ctx *ctx, u64 address, u64 lengt
 					  FOLL_WRITE | FOLL_LONGTERM,
 					  mem->pages + nr);
 		if (got <= 0) {
-			ret = got ? got : -EFAULT;
+			ret = mem_pin_error(start + (nr << PAGE_SHIFT), got);
 			goto err_abort;
 		}
 		nr += got;

@@ -28,11 +28,11 @@
 #include "nodes.h"
 
 #define JOB_MAX		25		/* job id in names, with the final 0 */
-#define SIZE_MAX_RANKS	(1U << 20)
 #define ROUNDS_MAX	20
+#define RANKS_MAX	(1U << ROUNDS_MAX)
 #define NAME_ROOM	160		/* longer than what may be published */
 #define QUEUE_ENTRIES	64U
-#define PROBE_NS	200000000ULL	/* between looks if a rank still lives */
+#define PROBE_NS	200000000ULL	/* between looks whether a rank lives */
 
 struct nic_team {
 	struct nic_ctx *ctx;
@@ -80,8 +80,9 @@ static const char *variable(const char *name)
 static int fail_env(struct nic_team *team, const char *name, const char *text,
 		    const char *cause)
 {
-	return nic_fail(team->ctx, -EINVAL, cause, "join the team, %s is \"%.60s\"",
-			name, text);
+	nic_fail(team->ctx, -EINVAL, cause, "join the team, %s is \"%.60s\"",
+		 name, text);
+	return -EINVAL;
 }
 
 /* A number that must be there and below @limit */
@@ -92,10 +93,12 @@ static int read_number(struct nic_team *team, const char *name, uint32_t limit,
 	uint32_t value;
 
 	if (!text)
-		return fail_env(team, name, "", "the launcher set only one of rank and size");
+		return fail_env(team, name, "",
+				"the launcher set only one of rank and size");
 	end = nic_nodes_number(text, &value);
 	if (!end || *end || value >= limit)
-		return fail_env(team, name, text, "that is no number, or too large");
+		return fail_env(team, name, text,
+				"that is no number, or too large");
 	*number = value;
 	return 0;
 }
@@ -112,12 +115,13 @@ static int read_ranks(struct nic_team *team, const struct launcher **launcher)
 		if (!variable(l->rank) && !variable(l->size))
 			continue;
 		*launcher = l;
-		ret = read_number(team, l->size, SIZE_MAX_RANKS + 1, &team->size);
+		ret = read_number(team, l->size, RANKS_MAX + 1, &team->size);
 		if (ret)
 			return ret;
 		if (!team->size)
-			return fail_env(team, l->size, "0", "a team has 1 rank at least");
-		ret = read_number(team, l->rank, SIZE_MAX_RANKS, &team->rank);
+			return fail_env(team, l->size, "0",
+					"a team has 1 rank at least");
+		ret = read_number(team, l->rank, RANKS_MAX, &team->rank);
 		if (ret)
 			return ret;
 		if (team->rank < team->size)
@@ -149,15 +153,18 @@ static int read_nodes(struct nic_team *team, bool launched)
 		if (count == -EINVAL)
 			return fail_env(team, "NIC_NODES", text,
 					"that is no list like \"0,1,2\" or \"0-8\"");
-		snprintf(cause, sizeof(cause), "it must name as many nodes as there are ranks, %u",
+		snprintf(cause, sizeof(cause),
+			 "it must name as many nodes as there are ranks, %u",
 			 team->size);
 		if (count < 0 || (unsigned int)count != team->size)
 			return fail_env(team, "NIC_NODES", text, cause);
 	}
 	if (team->nodes[team->rank] == own)
 		return 0;
-	snprintf(cause, sizeof(cause), "rank %u is on node %u, but %s is node %u; set NIC_DEVICE or NIC_NODES right",
-		 team->rank, team->nodes[team->rank], team->ctx->info.name, own);
+	snprintf(cause, sizeof(cause),
+		 "rank %u is on node %u, but %s is node %u; set NIC_DEVICE or NIC_NODES right",
+		 team->rank, team->nodes[team->rank], team->ctx->info.name,
+		 own);
 	return fail_env(team, "NIC_NODES", text ? text : "", cause);
 }
 
@@ -172,17 +179,20 @@ static int hex_digit(char c)
 static int read_secret(struct nic_team *team)
 {
 	const char *text = variable("NIC_SECRET");
+	uint64_t *word;
 	size_t i;
-	int digit;
 
 	if (!text)
 		return 0;
-	for (i = 0; i < 32 && (digit = hex_digit(text[i])) >= 0; i++)
-		team->secret[i / 16] = team->secret[i / 16] << 4 | (uint64_t)digit;
+	for (i = 0; i < 32 && hex_digit(text[i]) >= 0; i++) {
+		word = &team->secret[i / 16];
+		*word = *word << 4 | (uint64_t)hex_digit(text[i]);
+	}
 	if (i == 32 && !text[i])
 		return 0;
 	/* The value does not belong into a message. */
-	return fail_env(team, "NIC_SECRET", "...", "it must have 32 hexadecimal digits");
+	return fail_env(team, "NIC_SECRET", "...",
+			"it must have 32 hexadecimal digits");
 }
 
 /* Ids too long for a name are told apart by their hash (FNV-1a). */
@@ -190,10 +200,8 @@ static void shorten(char job[JOB_MAX], const char *id)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-	if (strlen(id) < JOB_MAX) {
-		strcpy(job, id);
+	if (snprintf(job, JOB_MAX, "%s", id) < JOB_MAX)
 		return;
-	}
 	for (; *id; id++)
 		hash = (hash ^ (unsigned char)*id) * UINT64_C(0x100000001b3);
 	snprintf(job, JOB_MAX, "%016" PRIx64, hash);
@@ -218,7 +226,7 @@ static void read_job(struct nic_team *team, const struct launcher *launcher,
 		snprintf(id, sizeof(id), "%s%s%s", job, step ? "." : "",
 			 step ? step : "");
 	else if (launcher)
-		strcpy(id, "job");
+		snprintf(id, sizeof(id), "job");
 	else
 		snprintf(id, sizeof(id), "pid%ld", (long)getpid());
 	shorten(team->job, id);
@@ -265,7 +273,8 @@ static int fail_rank(struct nic_team *team, int ret, unsigned int rank,
 {
 	if (ret == -EREMOTEIO)
 		team->broken = true;
-	return nic_fail(team->ctx, ret, cause, "pass barrier %" PRIu64 ", rank %u waits for rank %u on node %u",
+	return nic_fail(team->ctx, ret, cause,
+			"pass barrier %" PRIu64 ", rank %u waits for rank %u on node %u",
 			team->barrier, team->rank, rank, team->nodes[rank]);
 }
 
@@ -324,7 +333,8 @@ static bool has_come(const struct nic_team *team)
 }
 
 /* A rank that is gone has published nothing, or its node does not answer. */
-static int look_for(struct nic_team *team, unsigned int rank, unsigned int round)
+static int look_for(struct nic_team *team, unsigned int rank,
+		    unsigned int round)
 {
 	struct nic_remote *remote;
 	char name[NAME_ROOM];
@@ -374,7 +384,8 @@ int nic_team_barrier(struct nic_team *team, uint64_t timeout_ns)
 	int ret;
 
 	if (team->broken)
-		return nic_fail(team->ctx, -EREMOTEIO, "a rank died before; start the job again",
+		return nic_fail(team->ctx, -EREMOTEIO,
+				"a rank died before; start the job again",
 				"pass barrier %" PRIu64, team->barrier);
 	while (team->round < team->rounds) {
 		if (!team->notified) {
@@ -438,12 +449,14 @@ static int fail_missing(struct nic_team *team)
 			continue;
 		ret = look_for(team, i, 0);
 		if (ret == -ENOENT || ret == -EHOSTUNREACH)
-			return nic_fail(team->ctx, -ETIME, "that rank did not come in time; was it started, with the same NIC_JOB?",
+			return nic_fail(team->ctx, -ETIME,
+					"that rank did not come in time; was it started, with the same NIC_JOB?",
 					"join the team of %u, rank %u waits for rank %u on node %u",
 					team->size, team->rank, i,
 					team->nodes[i]);
 	}
-	return nic_fail(team->ctx, -ETIME, "all ranks are there, but not all joined in time",
+	return nic_fail(team->ctx, -ETIME,
+			"all ranks are there, but not all joined in time",
 			"join the team of %u", team->size);
 }
 
@@ -567,8 +580,8 @@ int nic_team_find(struct nic_team *team, unsigned int rank, const char *tag,
 	if (ret)
 		return ret;
 	name_tag(team, rank, 's', tag, name);
-	return nic_connect_name(team->ctx, team->nodes[rank], name, team->secret,
-				timeout_ns, remote);
+	return nic_connect_name(team->ctx, team->nodes[rank], name,
+				team->secret, timeout_ns, remote);
 }
 
 int nic_team_irq_create(struct nic_team *team, const char *tag,

@@ -14,7 +14,7 @@
 #include "internal.h"
 
 #define DEVICES		"/dev/dmanic"
-#define SPIN_NS		20000U		/* about a sleep and its wake-up */
+#define SPIN_NS		20000U	/* about a sleep and its wake-up */
 #define SPIN_NS_MAX	1000000000UL
 #define LIST_MAX	200
 
@@ -46,7 +46,7 @@ static unsigned int list_devices(char list[LIST_MAX], char first[NIC_NAME_MAX])
 {
 	unsigned int count = 0;
 	struct dirent *entry;
-	size_t at = 0;
+	size_t at = 0, length;
 	DIR *dir;
 
 	list[0] = 0;
@@ -55,11 +55,11 @@ static unsigned int list_devices(char list[LIST_MAX], char first[NIC_NAME_MAX])
 	if (!dir)
 		return 0;
 	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' ||
-		    strlen(entry->d_name) >= NIC_NAME_MAX)
+		length = strlen(entry->d_name);
+		if (entry->d_name[0] == '.' || length >= NIC_NAME_MAX)
 			continue;
 		if (!count++)
-			strcpy(first, entry->d_name);
+			memcpy(first, entry->d_name, length + 1);
 		if (at >= LIST_MAX - NIC_NAME_MAX - 6)
 			continue;	/* enough to see what is meant */
 		at += (size_t)snprintf(list + at, LIST_MAX - at, "%s%s",
@@ -78,8 +78,12 @@ static int fail_missing(const char *path)
 		return nic_fail(NULL, -ENOENT, cause, "open %s", path);
 	}
 	if (access("/sys/module/dmanic", F_OK))
-		return nic_fail(NULL, -ENOENT, "the driver is not loaded; \"modprobe dmanic\", then \"nicctl dev add nic type loop nodes 2\"", "open %s", path);
-	return nic_fail(NULL, -ENOENT, "there is no device yet; \"nicctl dev add nic type loop nodes 2\" makes nic0 and nic1", "open %s", path);
+		return nic_fail(NULL, -ENOENT,
+				"the driver is not loaded; \"modprobe dmanic\", then \"nicctl dev add nic type loop nodes 2\"",
+				"open %s", path);
+	return nic_fail(NULL, -ENOENT,
+			"there is no device yet; \"nicctl dev add nic type loop nodes 2\" makes nic0 and nic1",
+			"open %s", path);
 }
 
 static int fail_open(int err, const char *path)
@@ -89,7 +93,8 @@ static int fail_open(int err, const char *path)
 		return fail_missing(path);
 	case EACCES:
 	case EPERM:
-		return nic_fail(NULL, -EACCES, "permission denied; join the group dmanic (\"usermod -aG dmanic $USER\", log in again), or install the udev rule 60-dmanic.rules",
+		return nic_fail(NULL, -EACCES,
+				"permission denied; join the group dmanic (\"usermod -aG dmanic $USER\", log in again), or install the udev rule 60-dmanic.rules",
 				"open %s", path);
 	case ENXIO:
 		err = ENODEV;
@@ -114,7 +119,8 @@ static int find_path(const char *name, char *path, size_t size)
 		if (!count)
 			return fail_missing(DEVICES "/*");
 		if (count > 1) {
-			snprintf(cause, sizeof(cause), "there are %s; name one, or set NIC_DEVICE", list);
+			snprintf(cause, sizeof(cause),
+				 "there are %s; name one, or set NIC_DEVICE", list);
 			return nic_fail(NULL, -ENOTUNIQ, cause, "choose a device");
 		}
 		name = first;
@@ -174,8 +180,9 @@ int nic_open(const char *name, struct nic_ctx **ctx)
 	if (arg.abi != DMANIC_ABI_VERSION ||
 	    arg.sqe_size != sizeof(struct dmanic_sqe) ||
 	    arg.cqe_size != sizeof(struct dmanic_cqe)) {
-		ret = nic_fail(NULL, -EPROTO, "library and driver do not fit; install both from one version", "use %s (ABI %u)",
-			       path, arg.abi);
+		ret = nic_fail(NULL, -EPROTO,
+			       "library and driver do not fit; install both from one version",
+			       "use %s (ABI %u)", path, arg.abi);
 		goto err_close;
 	}
 	fill_info(&new->info, &arg);

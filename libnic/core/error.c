@@ -137,10 +137,12 @@ static void memlock_cause(char *buf, const struct dmanic_refusal *refusal,
 
 	nic_size_text(limit, refusal->allowed);
 	if (bytes)
-		snprintf(buf, NIC_CAUSE_MAX, "RLIMIT_MEMLOCK is %s and %s are left; raise it with \"ulimit -l\" or LimitMEMLOCK=, or run as root",
+		snprintf(buf, NIC_CAUSE_MAX,
+			 "RLIMIT_MEMLOCK is %s and %s are left; raise it with \"ulimit -l\" or LimitMEMLOCK=, or run as root",
 			 limit, nic_size_text(size, left));
 	else
-		snprintf(buf, NIC_CAUSE_MAX, "RLIMIT_MEMLOCK is %s and this makes %s; raise it with \"ulimit -l\" or LimitMEMLOCK=, or run as root",
+		snprintf(buf, NIC_CAUSE_MAX,
+			 "RLIMIT_MEMLOCK is %s and this makes %s; raise it with \"ulimit -l\" or LimitMEMLOCK=, or run as root",
 			 limit, nic_size_text(size, refusal->asked));
 }
 
@@ -152,7 +154,6 @@ const char *nic_refusal_cause(char *buf, int ret,
 		const char *noun, *remedy;
 		bool is_size;
 	} limits[] = {
-		[DMANIC_LIMIT_MEMORY] = { "free memory", "free some, or raise MemoryMax= of the cgroup", true },
 		[DMANIC_LIMIT_SEGMENT_SIZE] = { "the largest segment",
 			"use several", true },
 		[DMANIC_LIMIT_SEGMENTS] = { "segments on the device",
@@ -179,6 +180,13 @@ const char *nic_refusal_cause(char *buf, int ret,
 		memlock_cause(buf, refusal, bytes);
 		return buf;
 	}
+	if (limit == DMANIC_LIMIT_MEMORY) {
+		snprintf(buf, NIC_CAUSE_MAX,
+			 "%s are needed, %s are free, and the cgroup may have less; free some, or raise MemoryMax=",
+			 nic_size_text(asked, refusal->asked),
+			 nic_size_text(allowed, refusal->allowed));
+		return buf;
+	}
 	if (limit >= sizeof(limits) / sizeof(*limits) || !limits[limit].noun)
 		return NULL;
 	if (limits[limit].is_size) {
@@ -190,18 +198,19 @@ const char *nic_refusal_cause(char *buf, int ret,
 		snprintf(asked, sizeof(asked), "%" PRIu64,
 			 (uint64_t)refusal->asked);
 	}
-	snprintf(buf, NIC_CAUSE_MAX, "the limit of %s is %s and this makes %s; %s",
+	snprintf(buf, NIC_CAUSE_MAX,
+		 "the limit of %s is %s and this makes %s; %s",
 		 limits[limit].noun, allowed, asked, limits[limit].remedy);
 	return buf;
 }
 
 int nic_name_copy(const struct nic_ctx *ctx, char *to, const char *name)
 {
-	size_t len = strlen(name);
+	size_t len = strnlen(name, NIC_PUBLISH_MAX);
 
-	if (!len || len >= NIC_PUBLISH_MAX)
+	if (!len || len == NIC_PUBLISH_MAX)
 		return nic_fail(ctx, -EINVAL, "names have 1 to 63 bytes",
 				"use the name \"%.80s\"", name);
-	memcpy(to, name, len);
+	memcpy(to, name, len + 1);
 	return 0;
 }

@@ -105,6 +105,9 @@ int nic_irq_create(struct nic_ctx *ctx, unsigned int depth, unsigned int flags,
 	struct nic_irq *new;
 	int ret;
 
+	if (flags & ~NIC_IRQ_STRICT)
+		return nic_fail(ctx, -EINVAL, "flags are NIC_IRQ_STRICT or 0",
+				"make an interrupt with flags %#x", flags);
 	if (depth > DEPTH_MAX)
 		return nic_fail(ctx, -EINVAL, "that is too much",
 				"make an interrupt of depth %u", depth);
@@ -188,7 +191,8 @@ unsigned int nic_irq_poll(struct nic_irq *irq, struct nic_event *events,
 			seen = raised - irq->depth;
 		}
 		event = &irq->ring->event[seen & (irq->places - 1)];
-		copy.payload = __atomic_load_n(&event->payload, __ATOMIC_RELAXED);
+		copy.payload = __atomic_load_n(&event->payload,
+					       __ATOMIC_RELAXED);
 		copy.node = __atomic_load_n(&event->node, __ATOMIC_RELAXED);
 		/* The event before raised, read again: see above */
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);

@@ -178,9 +178,9 @@ NIC_AT(dmanic_irq_wait, target, 8);
 NIC_AT(dmanic_irq_wait, timeout_ns, 16);
 NIC_AT(dmanic_irq_wait, raised, 24);
 
-/* ---- nic.h repeats some values, so that programs need not see the uapi ---- */
+/* ---- values that nic.h repeats for programs that do not see these ---- */
 
-_Static_assert((int)NIC_UNSUPPORTED == DMANIC_STATUS_COUNT - 1, "status");
+_Static_assert(DMANIC_STATUS_COUNT == (int)NIC_UNSUPPORTED + 1, "status");
 _Static_assert((int)NIC_BOUNDS == DMANIC_STATUS_BOUNDS, "status");
 _Static_assert((int)NIC_CANCELLED == DMANIC_STATUS_CANCELLED, "status");
 _Static_assert(NIC_FENCE == DMANIC_SQE_FENCE, "flag");

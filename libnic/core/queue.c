@@ -24,7 +24,7 @@
 #define ENTRIES_DEFAULT	64U
 #define ENTRIES_MAX	(1U << 30)	/* where doubling would overflow */
 #define BATCH		16U
-#define OFFER_NS	1000000U	/* between offers of entries not taken */
+#define OFFER_NS	1000000U /* between offers of entries not taken */
 
 struct nic_queue {
 	struct nic_ctx *ctx;
@@ -50,9 +50,10 @@ static int fail_create(struct nic_ctx *ctx, int ret,
 		       const struct dmanic_queue_create *arg)
 {
 	char cause[NIC_CAUSE_MAX];
+	const char *why;
 
-	return nic_fail(ctx, ret, nic_refusal_cause(cause, ret, &arg->refusal, 0),
-			"make a queue of %u entries", arg->sq_entries);
+	why = nic_refusal_cause(cause, ret, &arg->refusal, 0);
+	return nic_fail(ctx, ret, why, "make a queue of %u entries", arg->sq_entries);
 }
 
 /*
@@ -154,8 +155,10 @@ static int fail_full(const struct nic_queue *queue)
 	uint32_t flags = __atomic_load_n(&queue->ring->flags, __ATOMIC_RELAXED);
 
 	if (flags & DMANIC_RING_CQ_FULL)
-		return nic_fail_text(queue->ctx, -EAGAIN, "cannot post: the completion ring is full; take completions with nic_queue_poll() or nic_queue_wait(), then submit");
-	return nic_fail_text(queue->ctx, -EAGAIN, "cannot post: the submission ring is full; call nic_queue_submit()");
+		return nic_fail_text(queue->ctx, -EAGAIN,
+				     "cannot post: the completion ring is full; take completions with nic_queue_poll() or nic_queue_wait(), then submit");
+	return nic_fail_text(queue->ctx, -EAGAIN,
+			     "cannot post: the submission ring is full; call nic_queue_submit()");
 }
 
 static int ring_put(struct nic_queue *queue, const struct dmanic_sqe *sqe)
@@ -171,13 +174,14 @@ static int ring_put(struct nic_queue *queue, const struct dmanic_sqe *sqe)
 	return 0;
 }
 
-static int post(struct nic_queue *queue, struct dmanic_sqe *sqe,
-		unsigned int flags, uint64_t cookie)
+static int post_op(struct nic_queue *queue, struct dmanic_sqe *sqe,
+		   unsigned int flags, uint64_t cookie)
 {
 	int ret;
 
 	if (flags & ~(NIC_FENCE | NIC_SILENT))
-		return nic_fail_text(queue->ctx, -EINVAL, "cannot post: flags are NIC_FENCE and NIC_SILENT");
+		return nic_fail_text(queue->ctx, -EINVAL,
+				     "cannot post: flags are NIC_FENCE and NIC_SILENT");
 	sqe->flags |= (__u8)flags;
 	sqe->cookie = cookie;
 	ret = ring_put(queue, sqe);
@@ -211,7 +215,7 @@ int nic_post_nop(struct nic_queue *queue, unsigned int flags, uint64_t cookie)
 {
 	struct dmanic_sqe sqe = { .opcode = DMANIC_OP_NOP };
 
-	return post(queue, &sqe, flags, cookie);
+	return post_op(queue, &sqe, flags, cookie);
 }
 
 int nic_post_put(struct nic_queue *queue, const struct nic_segment *seg,
@@ -228,7 +232,7 @@ int nic_post_put(struct nic_queue *queue, const struct nic_segment *seg,
 		.length = bytes,
 	};
 
-	return post(queue, &sqe, flags, cookie);
+	return post_op(queue, &sqe, flags, cookie);
 }
 
 int nic_post_get(struct nic_queue *queue, const struct nic_segment *seg,
@@ -245,7 +249,7 @@ int nic_post_get(struct nic_queue *queue, const struct nic_segment *seg,
 		.length = bytes,
 	};
 
-	return post(queue, &sqe, flags, cookie);
+	return post_op(queue, &sqe, flags, cookie);
 }
 
 int nic_post_put_notify(struct nic_queue *queue, const struct nic_segment *seg,
@@ -266,7 +270,7 @@ int nic_post_put_notify(struct nic_queue *queue, const struct nic_segment *seg,
 		.payload = payload,
 	};
 
-	return post(queue, &sqe, flags, cookie);
+	return post_op(queue, &sqe, flags, cookie);
 }
 
 static int post_strided(struct nic_queue *queue, uint8_t opcode,
@@ -287,7 +291,7 @@ static int post_strided(struct nic_queue *queue, uint8_t opcode,
 		.remote_stride = stride->remote_stride,
 	};
 
-	return post(queue, &sqe, flags, cookie);
+	return post_op(queue, &sqe, flags, cookie);
 }
 
 int nic_post_put_strided(struct nic_queue *queue, const struct nic_segment *seg,
@@ -317,7 +321,7 @@ int nic_post_notify(struct nic_queue *queue, const struct nic_remote *irq,
 		.payload = payload,
 	};
 
-	return post(queue, &sqe, flags, cookie);
+	return post_op(queue, &sqe, flags, cookie);
 }
 
 /* ---- submitting ---- */
@@ -334,7 +338,8 @@ static int fail_enter(const struct nic_queue *queue, int ret)
 	uint32_t flags = __atomic_load_n(&queue->ring->flags, __ATOMIC_RELAXED);
 
 	if (flags & DMANIC_RING_BAD_INDEX)
-		return nic_fail(queue->ctx, ret, "the ring's indices are impossible; something wrote into the queue's mapping",
+		return nic_fail(queue->ctx, ret,
+				"the ring's indices are impossible; something wrote into the queue's mapping",
 				"use a queue");
 	return nic_fail(queue->ctx, ret, NULL, "submit and wait on a queue");
 }
@@ -467,7 +472,8 @@ int nic_queue_wait(struct nic_queue *queue, struct nic_completion *out,
 	int ret;
 
 	if (!max)
-		return nic_fail_text(queue->ctx, -EINVAL, "cannot wait on a queue: there is no room for a completion (max is 0)");
+		return nic_fail_text(queue->ctx, -EINVAL,
+				     "cannot wait on a queue: there is no room for a completion (max is 0)");
 	do {
 		ret = wait_ready(queue, deadline, false);
 		if (ret)

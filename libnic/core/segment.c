@@ -30,9 +30,10 @@ static int fail_create(struct nic_ctx *ctx, int ret,
 	const char *why;
 
 	why = nic_refusal_cause(cause, ret, &arg->refusal, arg->length);
-	if (!why && ret == -EINVAL)
-		why = !arg->length ? "a segment has at least 1 byte" : user ?
-		      "only anonymous, shmem and hugetlb memory can be; copy a file there" : NULL;
+	if (!why && ret == -EINVAL && !arg->length)
+		why = "a segment has at least 1 byte";
+	if (!why && ret == -EINVAL && user)
+		why = "only anonymous, shmem and hugetlb memory can be; copy a file there";
 	if (!why && ret == -EFAULT)
 		why = "it is not all mapped writable";
 	nic_size_text(size, arg->length);
@@ -42,15 +43,18 @@ static int fail_create(struct nic_ctx *ctx, int ret,
 	return nic_fail(ctx, ret, why, "pin %s", size);
 }
 
-static int segment_create(struct nic_ctx *ctx, struct dmanic_segment_create *arg,
+static int segment_create(struct nic_ctx *ctx,
+			  struct dmanic_segment_create *arg,
 			  struct nic_segment **seg)
 {
 	struct nic_segment *new;
 	int ret;
 
 	new = calloc(1, sizeof(*new));
-	if (!new)
-		return nic_fail(ctx, -ENOMEM, NULL, "make a segment");
+	if (!new) {
+		nic_fail(ctx, -ENOMEM, NULL, "make a segment");
+		return -ENOMEM;
+	}
 	ret = nic_ioctl(ctx->fd, DMANIC_IOC_SEGMENT_CREATE, arg);
 	if (ret) {
 		fail_create(ctx, ret, arg);
@@ -155,6 +159,11 @@ int nic_segment_export(struct nic_segment *seg, unsigned int rights,
 	const char *cause = NULL;
 	int ret;
 
+	if (!rights || rights & ~(NIC_READ | NIC_WRITE | NIC_ATOMIC))
+		return nic_fail(seg->ctx, -EINVAL,
+				"rights are NIC_READ, NIC_WRITE, NIC_ATOMIC, at least one",
+				"export segment %u with rights %#x", seg->id,
+				rights);
 	if (name) {
 		ret = nic_name_copy(seg->ctx, arg.name, name);
 		if (ret)
@@ -164,13 +173,12 @@ int nic_segment_export(struct nic_segment *seg, unsigned int rights,
 		memcpy(arg.secret, secret, sizeof(arg.secret));
 	ret = nic_ioctl(seg->ctx->fd, DMANIC_IOC_SEGMENT_EXPORT, &arg);
 	if (ret == -EEXIST)
-		cause = name ? "it is exported already (revoke it first), or the name is taken on this node (choose another)" :
-			"it is exported already; revoke it first";
-	else if (ret == -EINVAL)
-		cause = "rights are NIC_READ, NIC_WRITE, NIC_ATOMIC, at least one";
+		cause = "it is exported already; revoke it first";
+	if (ret == -EEXIST && name)
+		cause = "it is exported already (revoke it), or the name is taken (choose another)";
 	if (ret)
-		return nic_fail(seg->ctx, ret, cause, "export segment %u as \"%s\" with rights %#x", seg->id, name ? name : "",
-				rights);
+		return nic_fail(seg->ctx, ret, cause, "export segment %u as \"%s\"",
+				seg->id, name ? name : "");
 	if (key)
 		*key = arg.key;
 	return 0;
@@ -182,37 +190,51 @@ int nic_segment_revoke(struct nic_segment *seg)
 
 	ret = segment_ioctl(seg->ctx, DMANIC_IOC_SEGMENT_REVOKE, seg->id);
 	if (ret)
-		return nic_fail(seg->ctx, ret, ret == -ENOENT ?
-				"it is not exported" : NULL,
+		return nic_fail(seg->ctx, ret,
+				ret == -ENOENT ? "it is not exported" : NULL,
 				"revoke segment %u", seg->id);
 	return 0;
 }
 
 /* ---- connections ---- */
 
+static const char *connect_cause(int ret, bool by_name)
+{
+	static const struct {
+		int ret;
+		const char *by_id, *by_name;
+	} causes[] = {
+		{ -ENOENT, "it does not exist there, or is not exported",
+		  "nothing is published by that name now; give a time-out to wait for it" },
+		{ -ETIME, NULL,
+		  "nothing was published by that name in time; does the other side run?" },
+		{ -EACCES, "the key is wrong",
+		  "it was published with another secret; do both sides have the same NIC_SECRET?" },
+		{ -EINVAL, NULL,
+		  "that name is published, but not for such a thing" },
+	};
+
+	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
+		if (causes[i].ret == ret)
+			return by_name ? causes[i].by_name : causes[i].by_id;
+	return NULL;
+}
+
 static int fail_connect(struct nic_ctx *ctx, int ret,
 			const struct dmanic_connect *arg)
 {
 	const char *noun = arg->flags & DMANIC_CONNECT_IRQ ? "interrupt" :
 							      "segment";
+	bool by_name = arg->flags & DMANIC_CONNECT_BY_NAME;
 	char cause[NIC_CAUSE_MAX];
 	const char *why;
 
 	why = nic_refusal_cause(cause, ret, &arg->refusal, 0);
-	if (arg->flags & DMANIC_CONNECT_BY_NAME) {
-		if (ret == -ENOENT)
-			why = "nothing is published by that name now; give a time-out to wait for it";
-		else if (ret == -ETIME)
-			why = "nothing was published by that name in time; does the other side run, and spell it so?";
-		else if (ret == -EACCES)
-			why = "it was published with another secret; do both sides have the same NIC_SECRET?";
+	if (!why)
+		why = connect_cause(ret, by_name);
+	if (by_name)
 		return nic_fail(ctx, ret, why, "connect to %s \"%s\" of node %u",
 				noun, arg->name, arg->node);
-	}
-	if (ret == -ENOENT)
-		why = "it does not exist there, or is not exported";
-	else if (ret == -EACCES)
-		why = "the key is wrong";
 	return nic_fail(ctx, ret, why, "connect to %s %u of node %u", noun,
 			arg->id, arg->node);
 }

@@ -338,10 +338,16 @@ int nic_post_get(struct nic_queue *queue, const struct nic_segment *seg,
 
 /**
  * nic_post_put_notify() - a put that raises an interrupt once it is placed
+ * @queue: the queue
+ * @seg: local segment of the queue's context
+ * @offset: bytes into @seg
+ * @remote: connected segment
+ * @remote_offset: bytes into @remote
+ * @bytes: how many, zero is legal
  * @irq: connected interrupt on the same node as @remote
  * @payload: handed to the waiter
- *
- * Others as nic_post_put().
+ * @flags: NIC_FENCE | NIC_SILENT
+ * @cookie: returned in the completion
  */
 int nic_post_put_notify(struct nic_queue *queue, const struct nic_segment *seg,
 			uint64_t offset, const struct nic_remote *remote,

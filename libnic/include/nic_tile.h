@@ -31,7 +31,7 @@
 
 #include <nic.h>
 #include <nic_team.h>
-#include <nic_tile_plan.h>
+#include <nic_tile_grid.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -29,7 +29,7 @@
 #ifndef NIC_TILE_MODEL_H
 #define NIC_TILE_MODEL_H
 
-#include <nic_tile_plan.h>
+#include <nic_tile_grid.h>
 
 #ifdef __cplusplus
 extern "C" {

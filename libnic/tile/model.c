@@ -42,8 +42,7 @@ static const char *find_fault(const struct nic_tile_model *m)
 		return "t1 must be a positive number of seconds";
 	for (i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++)
 		if (!isfinite(seconds[i]) || seconds[i] < 0)
-			return "t_start_dma, t_interrupt, t_sync, t_startup "
-			       "and c must be finite and not negative";
+			return "times and c must be finite, not negative";
 	return "";
 }
 

@@ -57,7 +57,8 @@ static int fail(struct run *run, int ret, int rank, int64_t k,
 
 /* A cookie tells phase, dimension and tile of what was posted. */
 
-static uint64_t cookie_make(enum nic_tile_phase phase, unsigned int d, int64_t k)
+static uint64_t cookie_make(enum nic_tile_phase phase, unsigned int d,
+			    int64_t k)
 {
 	return (uint64_t)phase << 60 | (uint64_t)d << 56 |
 	       ((uint64_t)k & (UINT64_MAX >> 8));
@@ -115,14 +116,14 @@ static int queue_failed(struct run *run, int ret, const char *what, int64_t k)
 static int doorbell(struct run *run, unsigned int n, enum nic_tile_phase phase,
 		    int64_t k)
 {
+	const char *name = nic_tile_phase_name(phase);
 	uint64_t deadline = 0;
 	int ret;
 
 	while (n) {
 		ret = nic_queue_submit(run->tile->queue);
 		if (ret < 0)
-			return queue_failed(run, ret, nic_tile_phase_name(phase),
-					    k);
+			return queue_failed(run, ret, name, k);
 		n -= (unsigned int)ret < n ? (unsigned int)ret : n;
 		if (!n)
 			break;
@@ -134,8 +135,7 @@ static int doorbell(struct run *run, unsigned int n, enum nic_tile_phase phase,
 			deadline = nic_now() + run->tile->timeout_ns;
 		else if (nic_now() > deadline)
 			return fail(run, -ETIME, -1, k, "%s, tile %" PRId64
-				    ": the device takes nothing more",
-				    nic_tile_phase_name(phase), k);
+				    ": the device takes nothing more", name, k);
 	}
 	return 0;
 }
@@ -143,6 +143,7 @@ static int doorbell(struct run *run, unsigned int n, enum nic_tile_phase phase,
 static int trigger(struct run *run, struct tile_link *link,
 		   enum nic_tile_phase phase, int64_t k)
 {
+	const char *name = nic_tile_phase_name(phase);
 	unsigned int d, n = 0;
 	int ret;
 
@@ -153,8 +154,7 @@ static int trigger(struct run *run, struct tile_link *link,
 				      (uint64_t)k, NIC_SILENT,
 				      cookie_make(phase, d, k));
 		if (ret)
-			return queue_failed(run, ret, nic_tile_phase_name(phase),
-					    k);
+			return queue_failed(run, ret, name, k);
 		n++;
 	}
 	return doorbell(run, n, phase, k);
@@ -301,7 +301,8 @@ static int phase_run(struct run *run, enum nic_tile_phase phase, int64_t k)
 
 static int step_run(struct run *run, uint64_t *clock)
 {
-	const enum nic_tile_phase *order = nic_tile_order(run->options.schedule);
+	const enum nic_tile_phase *order =
+		nic_tile_order(run->options.schedule);
 	struct nic_tile_phase_time *time;
 	uint64_t before;
 	unsigned int i;

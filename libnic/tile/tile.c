@@ -15,7 +15,7 @@
 #include "tile.h"
 
 #define TILE_ALIGN	4096	/* buffers do not share a page */
-#define TILE_QUEUE	32	/* two faces and four triggers a step, and room */
+#define TILE_QUEUE	32	/* up to seven a doorbell, and room */
 
 int tile_options_copy(void *copy, size_t known, const void *options,
 		      size_t given, size_t least)
@@ -34,7 +34,8 @@ int tile_options_copy(void *copy, size_t known, const void *options,
 }
 
 /* A face of dimension @d with all that it carries, rounded up to pages */
-static int slot_size(const struct nic_tile *tile, unsigned int d, uint64_t *size)
+static int slot_size(const struct nic_tile *tile, unsigned int d,
+		     uint64_t *size)
 {
 	const struct nic_tile_grid *grid = &tile->grid;
 	uint64_t bytes;
@@ -115,7 +116,8 @@ static int publish(struct nic_tile *tile)
 	int ret = 0;
 
 	if (has_any(tile->prev)) {
-		ret = nic_segment_alloc(tile->ctx, tile->total_bytes, &tile->in);
+		ret = nic_segment_alloc(tile->ctx, tile->total_bytes,
+					&tile->in);
 		if (!ret)
 			ret = nic_team_share(tile->team, tile->in, NIC_WRITE,
 					     word(tile, 'f', 0, text));

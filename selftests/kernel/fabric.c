@@ -422,7 +422,8 @@ const char *fabric_start_none(void)
 {
 	if (geteuid())
 		return "needs root";
-	if (netlink_find_family())
+	if (netlink_find_family() &&
+	    (system("modprobe -q dmanic") || netlink_find_family()))
 		return "the dmanic module is not loaded";
 	return NULL;
 }

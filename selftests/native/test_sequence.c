@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* uses: libnic/tile/sequence.c libnic/tile/plan.c */
 /*
  * The steps of the pipelined tile schedules, acted out for all ranks at once.
  *
@@ -9,7 +8,7 @@
  * used other than once, and on a number of steps that is not P or P'. The
  * second half gives every phase its time and compares with the formulas.
  *
- * Sources: libnic/tile/sequence.c libnic/tile/plan.c
+ * Sources: libnic/tile/sequence.c libnic/tile/grid.c libnic/tile/schedule.c
  */
 #include <errno.h>
 
@@ -409,7 +408,8 @@ TEST(sequence__refuses)
 	EXPECT_EQ(nic_tile_sequence_init(&sequence, &grid, NIC_TILE_OVERLAP, 9),
 		  -ERANGE);
 	EXPECT_EQ(nic_tile_sequence_init(&sequence, &grid,
-					 (enum nic_tile_schedule)2, 0), -EINVAL);
+					 (enum nic_tile_schedule)2, 0),
+		  -EINVAL);
 	EXPECT_EQ(nic_tile_sequence_init(&sequence, NULL, NIC_TILE_OVERLAP, 0),
 		  -EINVAL);
 }
@@ -438,7 +438,8 @@ static struct {
 } times[RANKS];
 
 /* A rank triggers and the others hear it; the interrupts have been counted. */
-static void time_trigger(unsigned int rank, const struct costs *costs, bool next)
+static void time_trigger(unsigned int rank, const struct costs *costs,
+			 bool next)
 {
 	struct actor *actor = &actors[rank], *to;
 	unsigned int d;
@@ -480,7 +481,8 @@ static void time_phase(unsigned int rank, const struct costs *costs)
 {
 	enum nic_tile_phase phase = nic_tile_order(kind)[actors[rank].phase];
 	const struct nic_tile_move *move = &actors[rank].move;
-	bool next = phase == NIC_TILE_WAIT_NEXT || phase == NIC_TILE_TRIGGER_NEXT;
+	bool next = phase == NIC_TILE_WAIT_NEXT ||
+		    phase == NIC_TILE_TRIGGER_NEXT;
 
 	if (phase == NIC_TILE_COMPUTE) {
 		times[rank].now += move->compute < 0 ? 0 : costs->compute;

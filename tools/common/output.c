@@ -101,6 +101,8 @@ void table_print(const struct table *table, FILE *file)
 	unsigned int column;
 	size_t i;
 
+	if (!table->n)
+		return;
 	for (column = 0; column < table->n; column++)
 		table_print_cell(table, column, table->columns[column].head,
 				 file);
@@ -131,7 +133,7 @@ static void cpu_model(char *model, size_t size)
 	while (!*model && fgets(line, sizeof(line), file)) {
 		char *colon = strchr(line, ':');
 
-		if (strncmp(line, "model name", 10) || !colon)
+		if (!colon || strncmp(line, "model name", 10) != 0)
 			continue;
 		colon += strspn(colon, ": \t");
 		colon[strcspn(colon, "\n")] = '\0';
@@ -282,7 +284,7 @@ bool report_ok(const struct report *report)
 {
 	const cJSON *check;
 
-	cJSON_ArrayForEach(check, report->checks)
+	for (check = report->checks->child; check; check = check->next)
 		if (!check_ok(check))
 			return false;
 	return true;
@@ -306,7 +308,7 @@ void report_print_checks(const struct report *report, FILE *file)
 {
 	const cJSON *check;
 
-	cJSON_ArrayForEach(check, report->checks)
+	for (check = report->checks->child; check; check = check->next)
 		fprintf(file, "%-7s %s: %s\n",
 			check_ok(check) ? "ok" : "FAILED",
 			check_text(check, "name"), check_text(check, "detail"));

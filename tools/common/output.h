@@ -32,6 +32,8 @@
 #define TOOL_VERSION_TEXT(major, minor)	#major "." #minor
 #define TOOL_VERSION	TOOL_VERSION_OF(NIC_VERSION_MAJOR, NIC_VERSION_MINOR)
 
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+
 #define OUTPUT_PRINTF(text, first) \
 	__attribute__((format(printf, text, first)))
 

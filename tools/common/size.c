@@ -6,6 +6,7 @@
  * strtoull() would take in silence. Every step is checked for overflow.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static const char is_negative[] = "is negative";
 static const char is_empty[] = "is empty";
 static const char is_too_large[] = "is too large";
 
-static int is_digit(char c)
+static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -109,10 +110,17 @@ static const char *list_add(struct size_list *list, uint64_t value)
 
 /* How one number of a list is read, and what comes next in a range */
 struct list_kind {
-	const char *(*parse)(const char *text, uint64_t max, uint64_t *value);
 	uint64_t max;
-	int doubling;
+	bool sizes;	/* with units, and ranges double; else count up */
 };
+
+static const char *list_number(const struct list_kind *kind, const char *text,
+			       uint64_t *number)
+{
+	if (kind->sizes)
+		return size_parse(text, number);
+	return count_parse(text, kind->max, number);
+}
 
 static const char *list_range(const struct list_kind *kind, uint64_t first,
 			      uint64_t last, struct size_list *list)
@@ -122,15 +130,15 @@ static const char *list_range(const struct list_kind *kind, uint64_t first,
 
 	if (first > last)
 		return "has a range that runs backwards";
-	if (kind->doubling && !first)
+	if (kind->sizes && !first)
 		return "has a range of doublings that begins with 0";
 	for (;;) {
 		reason = list_add(list, value);
 		if (reason)
 			return reason;
-		if (kind->doubling ? value > last / 2 : value == last)
+		if (kind->sizes ? value > last / 2 : value == last)
 			return NULL;
-		value += kind->doubling ? value : 1;
+		value += kind->sizes ? value : 1;
 	}
 }
 
@@ -146,12 +154,12 @@ static const char *list_item(const struct list_kind *kind, char *item,
 	dash = *item ? strchr(item + 1, '-') : NULL;
 	if (dash)
 		*dash = '\0';
-	reason = kind->parse(item, kind->max, &first);
+	reason = list_number(kind, item, &first);
 	if (reason)
 		return reason;
 	if (!dash)
 		return list_add(list, first);
-	reason = kind->parse(dash + 1, kind->max, &last);
+	reason = list_number(kind, dash + 1, &last);
 	return reason ? reason : list_range(kind, first, last, list);
 }
 
@@ -175,19 +183,9 @@ static const char *list_parse(const struct list_kind *kind, const char *text,
 	}
 }
 
-static const char *size_parse_max(const char *text, uint64_t max, uint64_t *n)
-{
-	const char *reason;
-
-	reason = size_parse(text, n);
-	if (!reason && *n > max)
-		reason = is_too_large;
-	return reason;
-}
-
 const char *size_list_parse(const char *text, struct size_list *list)
 {
-	static const struct list_kind kind = { size_parse_max, UINT64_MAX, 1 };
+	static const struct list_kind kind = { .sizes = true };
 
 	return list_parse(&kind, text, list);
 }
@@ -195,7 +193,7 @@ const char *size_list_parse(const char *text, struct size_list *list)
 const char *count_list_parse(const char *text, uint64_t max,
 			     struct size_list *list)
 {
-	const struct list_kind kind = { count_parse, max, 0 };
+	const struct list_kind kind = { .max = max };
 
 	return list_parse(&kind, text, list);
 }
@@ -207,6 +205,8 @@ static const struct unit time_units[] = {
 	{ "s", NS_PER_S },
 	{ "", NS_PER_S },
 };
+
+#define TIME_UNITS	(sizeof(time_units) / sizeof(time_units[0]))
 
 /* Digits behind the point, in units of 1e-9; *@text moves behind them */
 static const char *fraction_parse(const char **text, uint64_t *fraction)
@@ -238,14 +238,15 @@ const char *time_parse(const char *text, uint64_t *ns)
 		reason = fraction_parse(&text, &fraction);
 	if (reason)
 		return reason;
-	for (i = 0; i < sizeof(time_units) / sizeof(time_units[0]); i++)
+	for (i = 0; i < TIME_UNITS; i++)
 		if (!strcmp(text, time_units[i].name))
 			factor = time_units[i].factor;
 	if (!factor)
 		return "has an unknown unit: use ns, us, ms or s";
 	if (__builtin_mul_overflow(whole, factor, &whole) ||
-	    __builtin_add_overflow(whole, fraction * factor / NS_PER_S, ns))
+	    __builtin_add_overflow(whole, fraction * factor / NS_PER_S, &whole))
 		return is_too_large;
+	*ns = whole;
 	return NULL;
 }
 

@@ -28,7 +28,7 @@ static const struct bound {
 	{ 4, 0.90 },
 };
 
-#define BOUNDS	(sizeof(bounds) / sizeof(bounds[0]))
+#define BOUNDS	ARRAY_SIZE(bounds)
 
 static const struct column bandwidth_columns[] = {
 	{ "operation", true },
@@ -363,7 +363,7 @@ int bandwidth_run(struct run *run)
 	struct bandwidth bw;
 	int ret = -1;
 
-	if (cpu_check_handoff(run))
+	if (run->opt.waits != 1U << WAIT_SLEEP && cpu_check_handoff(run))
 		return -1;
 	if (points_create(&bw, run))
 		bw.expected = malloc(run->near.half);
@@ -374,8 +374,8 @@ int bandwidth_run(struct run *run)
 	pattern_fill(end_send(&run->near), run->near.half, SEED_NEAR);
 	pattern_fill(end_send(&run->far), run->far.half, SEED_FAR);
 	run_title(run, "bandwidth: beside memcpy between the same segments");
-	bw.table = table_create(bandwidth_columns, sizeof(bandwidth_columns) /
-				sizeof(bandwidth_columns[0]));
+	bw.table = table_create(bandwidth_columns,
+				ARRAY_SIZE(bandwidth_columns));
 	ret = bandwidth_measure(&bw);
 	run_table(run, bw.table);
 free_points:

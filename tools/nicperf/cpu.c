@@ -4,8 +4,8 @@
  *
  * Two threads that spin on each other measure the scheduler, not the device,
  * when one of their CPUs does not run: a virtual CPU on a busy host, or one
- * that somebody else uses. So they first hand a cache line to and fro for a
- * while, and gaps far longer than a hand-over show it.
+ * that somebody else uses. So they first hand a cache line back and forth
+ * for a while, and gaps far longer than a hand-over show it.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -12,34 +12,28 @@
 #define END_ENTRIES	1024
 #define END_IRQ_DEPTH	64
 
-static void end_error(struct end *end, const char *format, va_list args,
-		      const char *why)
-{
-	char what[256];
-
-	vsnprintf(what, sizeof(what), format, args);
-	snprintf(end->error, sizeof(end->error), "%s: %s%s%s", end->device,
-		 what, *why ? ": " : "", why);
-}
-
-int end_fail(struct end *end, int ret, const char *format, ...)
+int end_fail(struct end *end, int ret, const char *what)
 {
 	const char *detail = nic_error_detail(end->ctx);
-	va_list args;
 
-	va_start(args, format);
-	end_error(end, format, args, *detail ? detail : strerror(-ret));
-	va_end(args);
+	if (*detail)
+		snprintf(end->error, sizeof(end->error), "%s: %s", end->device,
+			 detail);
+	else
+		snprintf(end->error, sizeof(end->error), "%s: cannot %s: %s",
+			 end->device, what, strerror(-ret));
 	return ret;
 }
 
 int end_fault(struct end *end, int ret, const char *format, ...)
 {
+	char what[256];
 	va_list args;
 
 	va_start(args, format);
-	end_error(end, format, args, "");
+	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
+	snprintf(end->error, sizeof(end->error), "%s: %s", end->device, what);
 	return ret;
 }
 
@@ -63,15 +57,14 @@ static int end_open_segment(struct end *end, const struct job *job,
 
 	ret = nic_segment_alloc(end->ctx, 2 * half, &end->segment);
 	if (ret)
-		return end_fail(end, ret, "no segment of %llu bytes",
-				2ULL * half);
+		return end_fail(end, ret, "make a segment");
 	end->half = half;
 	end->memory = nic_segment_addr(end->segment);
 	end_name(name, job, role, "memory");
 	ret = nic_segment_export(end->segment, NIC_READ | NIC_WRITE, name,
 				 job->secret, NULL);
 	if (ret)
-		return end_fail(end, ret, "cannot publish \"%s\"", name);
+		return end_fail(end, ret, "publish a segment");
 	return 0;
 }
 
@@ -84,8 +77,7 @@ static int end_open_queue(struct end *end)
 		end->entries = end->info.max_queue_entries;
 	ret = nic_queue_create(end->ctx, end->entries, &end->queue);
 	if (ret)
-		return end_fail(end, ret, "no queue of %u entries",
-				end->entries);
+		return end_fail(end, ret, "make a queue");
 	return 0;
 }
 
@@ -101,7 +93,7 @@ static int end_open_irq(struct end *end, const struct job *job,
 	end_name(name, job, role, "bell");
 	ret = nic_irq_create(end->ctx, depth, 0, name, job->secret, &end->irq);
 	if (ret)
-		return end_fail(end, ret, "no interrupt \"%s\"", name);
+		return end_fail(end, ret, "make an interrupt");
 	return 0;
 }
 
@@ -115,11 +107,11 @@ int end_open(struct end *end, const char *device, const struct job *job,
 	ret = nic_open(device, &end->ctx);
 	if (ret) {
 		end->ctx = NULL;
-		return end_fail(end, ret, "cannot open the device");
+		return end_fail(end, ret, "open the device");
 	}
 	ret = nic_query(end->ctx, &end->info);
 	if (ret) {
-		end_fail(end, ret, "cannot ask the device what it can do");
+		end_fail(end, ret, "ask the device what it can do");
 		goto err_close;
 	}
 	ret = end_open_segment(end, job, role, half);
@@ -137,24 +129,22 @@ err_close:
 }
 
 int end_connect(struct end *end, const struct job *job, uint32_t node,
-		const char *role)
+		const char *role, uint64_t timeout_ns)
 {
 	char name[NIC_PUBLISH_MAX];
 	int ret;
 
 	end_name(name, job, role, "memory");
-	ret = nic_connect_name(end->ctx, node, name, job->secret,
-			       END_TIMEOUT_NS, &end->remote);
+	ret = nic_connect_name(end->ctx, node, name, job->secret, timeout_ns,
+			       &end->remote);
 	if (ret)
-		return end_fail(end, ret, "cannot connect to \"%s\" of node %u",
-				name, node);
+		return end_fail(end, ret, "connect to the other end");
 	end->remote_half = nic_remote_bytes(end->remote) / 2;
 	end_name(name, job, role, "bell");
 	ret = nic_connect_irq_name(end->ctx, node, name, job->secret,
-				   END_TIMEOUT_NS, &end->bell);
+				   timeout_ns, &end->bell);
 	if (ret)
-		return end_fail(end, ret, "cannot connect to \"%s\" of node %u",
-				name, node);
+		return end_fail(end, ret, "connect to the other end");
 	return 0;
 }
 

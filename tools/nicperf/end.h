@@ -97,14 +97,13 @@ static inline void cpu_relax(void)
 /* Open @device and publish @half bytes twice as "nicperf.TAG.ROLE" */
 int end_open(struct end *end, const char *device, const struct job *job,
 	     const char *role, uint64_t half);
-/* Connect to what the end @role published on @node; waits for it */
+/* Connect to what the end @role publishes on @node within @timeout_ns */
 int end_connect(struct end *end, const struct job *job, uint32_t node,
-		const char *role);
+		const char *role, uint64_t timeout_ns);
 void end_close(struct end *end);
-/* Write @error: the device, @format, and what the library says; returns @ret */
-int end_fail(struct end *end, int ret, const char *format, ...)
-	OUTPUT_PRINTF(3, 4);
-/* The same for what the library knows nothing of */
+/* Write @error: what the library says, else "cannot @what"; returns @ret */
+int end_fail(struct end *end, int ret, const char *what);
+/* Write @error about something the library knows nothing of; returns @ret */
 int end_fault(struct end *end, int ret, const char *format, ...)
 	OUTPUT_PRINTF(3, 4);
 

@@ -68,21 +68,22 @@ static int pair_start(struct pingpong *pair, struct run *run)
 	pair->run = run;
 	pair->most = run->opt.iterations ? run->opt.iterations : SAMPLES_MOST;
 	pair->us = calloc(pair->most, sizeof(*pair->us));
-	if (!pair->us)
-		return run_fail(run, "no memory for the samples");
+	if (!pair->us) {
+		run_fail(run, "no memory for the samples");
+		return -1;
+	}
 	end_forget_events(&run->near);
 	end_forget_events(&run->far);
 	run->near.abort = &pair->abort;
 	run->far.abort = &pair->abort;
 	ret = pthread_create(&pair->thread, NULL, pong_thread, pair);
 	if (ret) {
+		run_fail(run, "cannot start a thread: %s", strerror(ret));
 		free(pair->us);
-		return run_fail(run, "cannot start a thread: %s",
-				strerror(ret));
+		return -1;
 	}
 	pair->table = table_create(latency_columns,
-				   sizeof(latency_columns) /
-				   sizeof(latency_columns[0]));
+				   ARRAY_SIZE(latency_columns));
 	return 0;
 }
 

@@ -80,6 +80,7 @@ struct options {
  * @cpu: of the measuring and of the answering thread
  * @cpus: how many of @cpu are different CPUs
  * @handoff_checked: whether both really run was looked at
+ * @failed: it was ended by run_fail()
  * @steps_done: lines measured so far
  */
 struct run {
@@ -90,6 +91,7 @@ struct run {
 	int cpu[2];
 	unsigned int cpus;
 	bool handoff_checked;
+	bool failed;
 	uint64_t steps_done;
 };
 

@@ -23,7 +23,7 @@ int pong_send(struct end *end, uint64_t payload)
 				  end->remote_half, pong_bytes(payload),
 				  end->bell, payload, NIC_SILENT, payload);
 	if (ret)
-		return end_fail(end, ret, "cannot post a put with notify");
+		return end_fail(end, ret, "post a put with notify");
 	return end_submit(end, 1);
 }
 

@@ -23,8 +23,8 @@
 static const enum op post_ops[] = { OP_PUT, OP_NOP };
 static const unsigned int post_batches[] = { 1, 8, BOUND_BATCH };
 
-#define POST_OPS	(sizeof(post_ops) / sizeof(post_ops[0]))
-#define POST_BATCHES	(sizeof(post_batches) / sizeof(post_batches[0]))
+#define POST_OPS	ARRAY_SIZE(post_ops)
+#define POST_BATCHES	ARRAY_SIZE(post_batches)
 
 static const struct column post_columns[] = {
 	{ "post", true },
@@ -174,8 +174,7 @@ int post_run(struct run *run)
 
 	run_title(run, "post: filling in and submitting, a post; reaping is "
 		  "not timed");
-	table = table_create(post_columns, sizeof(post_columns) /
-			     sizeof(post_columns[0]));
+	table = table_create(post_columns, ARRAY_SIZE(post_columns));
 	for (i = 0; i < POST_OPS && !ret; i++)
 		for (j = 0; j < POST_BATCHES && !ret; j++)
 			ret = post_one(run, table, post_ops[i],

@@ -16,8 +16,8 @@
 static const enum op rate_ops[] = { OP_PUT, OP_NOTIFY };
 static const unsigned int rate_batches[] = { 1, 32 };
 
-#define RATE_OPS	(sizeof(rate_ops) / sizeof(rate_ops[0]))
-#define RATE_BATCHES	(sizeof(rate_batches) / sizeof(rate_batches[0]))
+#define RATE_OPS	ARRAY_SIZE(rate_ops)
+#define RATE_BATCHES	ARRAY_SIZE(rate_batches)
 
 static const struct column rate_columns[] = {
 	{ "message", true },
@@ -134,8 +134,7 @@ int rate_run(struct run *run)
 	int ret = 0;
 
 	run_title(run, "rate: messages a second, puts of 8 bytes and notifies");
-	table = table_create(rate_columns, sizeof(rate_columns) /
-			     sizeof(rate_columns[0]));
+	table = table_create(rate_columns, ARRAY_SIZE(rate_columns));
 	for (i = 0; i < RATE_OPS && !ret; i++)
 		for (j = 0; j < RATE_BATCHES && !ret; j++)
 			ret = rate_one(run, table, rate_ops[i],

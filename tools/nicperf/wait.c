@@ -32,7 +32,7 @@ int end_submit(struct end *end, unsigned int n)
 		int taken = nic_queue_submit(end->queue);
 
 		if (taken < 0)
-			return end_fail(end, taken, "cannot submit");
+			return end_fail(end, taken, "submit");
 		if (taken > (int)n)
 			taken = (int)n;
 		n -= (unsigned int)taken;
@@ -96,7 +96,7 @@ static int end_wait_sleep(struct end *end, unsigned int *taken)
 		if (ret == -ETIME)
 			return end_timed_out(end, "completion");
 		if (ret < 0 && ret != -EINTR)
-			return end_fail(end, ret, "cannot wait");
+			return end_fail(end, ret, "wait");
 		ret = end_collect(end, taken);
 		if (ret)
 			return ret;

@@ -60,10 +60,7 @@ int work_post(const struct work *work, unsigned int slot)
 		ret = nic_post_nop(end->queue, 0, slot);
 		break;
 	}
-	if (ret)
-		return end_fail(end, ret, "cannot post a %s",
-				op_name(work->op));
-	return 0;
+	return ret ? end_fail(end, ret, "post") : 0;
 }
 
 /* What is left of a run */

@@ -46,15 +46,16 @@ struct work {
 
 const char *op_name(enum op op);
 
-/* Give @work slots of @extent bytes: one for each operation in flight, or as
- * many as fit in a half */
+/*
+ * Give @work slots of @extent bytes: one for each operation in flight, or as
+ * many as fit in a half
+ */
 void work_slots(struct work *work, uint64_t extent);
 
 /* Post one operation on @slot, without submitting it */
 int work_post(const struct work *work, unsigned int slot);
 
-/* Do @count operations; @ns from the first post to the last completion.
- * @arg: struct work */
+/* Do @count of @arg (struct work); @ns: from first post to last completion */
 int work_run(void *arg, uint64_t count, uint64_t *ns);
 
 #endif /* NICPERF_WORK_H */

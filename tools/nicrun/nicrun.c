@@ -73,7 +73,7 @@ static struct rank *ranks;
 static struct pollfd *polled;
 static unsigned int running;
 static int signal_fd = -1;
-static sigset_t signals, old_signals;
+static sigset_t old_signals;
 static int result;		/* exit status, once it is known */
 static int stopped_by;		/* signal that nicrun got */
 static bool ending;
@@ -121,7 +121,8 @@ static void say(const char *format, ...)
 	fputc('\n', stderr);
 }
 
-static void wrong_usage(const char *format, ...) OUTPUT_PRINTF(1, 2);
+static void wrong_usage(const char *format, ...) OUTPUT_PRINTF(1, 2)
+	__attribute__((noreturn));
 static void wrong_usage(const char *format, ...)
 {
 	va_list ap;
@@ -178,7 +179,8 @@ static void parse_nodes(void)
 			    opt.nodes, opt.n);
 	for (unsigned int i = 0; i < opt.n; i++) {
 		if (number[i] > DEVICE_MAX)
-			wrong_usage("--nodes: %" PRIu32 " is too large", number[i]);
+			wrong_usage("--nodes: %" PRIu32 " is too large",
+				    number[i]);
 		ranks[i].number = number[i];
 	}
 }
@@ -277,12 +279,12 @@ static void say_missing(unsigned int missing, const char *names)
 			last = ranks[i].number;
 	say("%s missing: %s", missing == 1 ? "a device is" : "devices are",
 	    names);
+	if (access("/sys/module/dmanic", F_OK))
+		say("the driver is not loaded: modprobe dmanic");
 	if (missing < opt.n)
-		say("make them all again: nicctl dev del %s; nicctl dev add %s type loop nodes %" PRIu32,
-		    opt.prefix, opt.prefix, last + 1);
-	else
-		say("make them: nicctl dev add %s type loop nodes %" PRIu32,
-		    opt.prefix, last + 1);
+		say("remove the others first: nicctl dev del %s", opt.prefix);
+	say("make them: nicctl dev add %s type loop nodes %" PRIu32,
+	    opt.prefix, last + 1);
 }
 
 /* Find out the node of every rank; tell all that is missing at once. */
@@ -306,7 +308,7 @@ static bool find_devices(void)
 		if (at + strlen(name) + 8 < sizeof(names))
 			at += (size_t)snprintf(names + at, sizeof(names) - at,
 					       "%s%s", missing ? ", " : "", name);
-		else if (strcmp(names + at - 3, "..."))
+		else if (names[at - 1] != '.')
 			at += (size_t)snprintf(names + at, sizeof(names) - at,
 					       ", ...");
 		missing++;
@@ -493,22 +495,26 @@ static void close_stream(unsigned int rank, struct stream *stream)
 	stream->fd = -1;
 }
 
-/* Everything that is there. Lines come out whole; long ones are cut. */
-static void read_stream(unsigned int rank, struct stream *stream)
+/*
+ * Some of what is there; false when nothing is. Lines come out whole; those
+ * longer than the buffer are cut.
+ */
+static bool read_stream(unsigned int rank, struct stream *stream)
 {
 	ssize_t got;
 
-	do {
-		got = read(stream->fd, stream->line + stream->used,
-			   sizeof(stream->line) - stream->used);
-		if (got > 0) {
-			stream->used += (size_t)got;
-			print_lines(rank, stream);
-		}
-	} while (got > 0 || (got < 0 && errno == EINTR));
-	fflush(stream->to);
-	if (!got || errno != EAGAIN)
+	if (stream->fd < 0)
+		return false;
+	got = read(stream->fd, stream->line + stream->used,
+		   sizeof(stream->line) - stream->used);
+	if (got > 0) {
+		stream->used += (size_t)got;
+		print_lines(rank, stream);
+		fflush(stream->to);
+	} else if (!got) {
 		close_stream(rank, stream);
+	}
+	return got > 0;
 }
 
 /* ---- ends ---- */
@@ -661,10 +667,30 @@ static void run(void)
 	for (unsigned int i = 0; i < 2 * opt.n; i++) {
 		struct stream *stream = &ranks[i / 2].stream[i % 2];
 
-		if (stream->fd >= 0)
-			read_stream(i / 2, stream);
+		while (read_stream(i / 2, stream))
+			;
 		close_stream(i / 2, stream);
 	}
+}
+
+/* A signal that is ignored, as SIGHUP below nohup, stays so. */
+static bool watch_signals(void)
+{
+	static const int watched[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sigaction action;
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
+		if (!sigaction(watched[i], NULL, &action) &&
+		    action.sa_handler != SIG_IGN)
+			sigaddset(&signals, watched[i]);
+	sigprocmask(SIG_BLOCK, &signals, &old_signals);
+	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (signal_fd < 0)
+		say("cannot watch signals: %s", strerror(errno));
+	return signal_fd >= 0;
 }
 
 static bool prepare(void)
@@ -676,24 +702,12 @@ static bool prepare(void)
 		return false;
 	}
 	for (unsigned int i = 0; i < opt.n; i++)
-		ranks[i].stream[0].fd = ranks[i].stream[1].fd = -1;
+		for (int s = 0; s < 2; s++)
+			ranks[i].stream[s].fd = -1;
 	parse_nodes();
 	if (!find_devices() || !set_environment())
 		return false;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGCHLD);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGQUIT);
-	sigprocmask(SIG_BLOCK, &signals, &old_signals);
-	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (signal_fd < 0) {
-		say("cannot watch signals: %s", strerror(errno));
-		return false;
-	}
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	return true;
+	return watch_signals();
 }
 
 int main(int argc, char **argv)
@@ -702,6 +716,7 @@ int main(int argc, char **argv)
 
 	if (!prepare())
 		return 1;
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	for (unsigned int i = 0; i < opt.n; i++) {
 		if (start_rank(i, program))
 			continue;

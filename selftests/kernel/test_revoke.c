@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_revoke.c - taking memory back while others use it
+ *
+ * Owns: what revoke and destroy promise their caller. When they return, nobody
+ * changes or reads the memory any more, whatever was under way; and an old
+ * handle never reaches anything new.
+ */
+#include "dmanic_test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define BYTES	(1UL << 20)
+#define WRITERS	2U
+
+enum way { REVOKE, DESTROY };
+
+struct writer {
+	struct revoke_self *self;
+	struct queue queue;
+	struct segment source;
+	__u32 handle;
+	__u64 length;
+	__u64 done;		/* operations completed */
+	__u64 refused;
+	__u32 odd;		/* a status nobody expected, or 0 */
+};
+
+FIXTURE(revoke) {
+	struct node owner;
+	struct node peer;
+	struct writer writers[WRITERS];
+	pthread_t threads[WRITERS];
+	bool stop;
+};
+
+FIXTURE_VARIANT(revoke) {
+	enum way way;
+	__u64 lengths[WRITERS];
+};
+
+FIXTURE_VARIANT_ADD(revoke, revoked_small) {
+	.way = REVOKE, .lengths = { 64, 4096 },
+};
+FIXTURE_VARIANT_ADD(revoke, revoked_large) {
+	.way = REVOKE, .lengths = { BYTES, BYTES - 1 },
+};
+FIXTURE_VARIANT_ADD(revoke, destroyed_small) {
+	.way = DESTROY, .lengths = { 64, 4096 },
+};
+FIXTURE_VARIANT_ADD(revoke, destroyed_large) {
+	.way = DESTROY, .lengths = { BYTES, BYTES - 1 },
+};
+
+FIXTURE_SETUP(revoke)
+{
+	unsigned int i;
+
+	self->owner = node_open(&fabric, 0);
+	self->peer = node_open(&fabric, 1);
+	for (i = 0; i < WRITERS; i++) {
+		self->writers[i].self = self;
+		self->writers[i].queue = queue_make(&self->peer, 8, 8);
+		self->writers[i].source = segment_make(&self->peer, BYTES);
+		self->writers[i].length = variant->lengths[i];
+		memset(self->writers[i].source.data, 0x40 + i, BYTES);
+	}
+}
+
+FIXTURE_TEARDOWN(revoke)
+{
+}
+
+static __u64 get(const __u64 *counter)
+{
+	return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
+}
+
+static void add(__u64 *counter)
+{
+	__atomic_fetch_add(counter, 1, __ATOMIC_RELEASE);
+}
+
+/* Keeps several operations in flight until told to stop */
+static void *write_on(void *data)
+{
+	struct writer *writer = data;
+	struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, writer->source.id, 0,
+					 writer->handle, 0, writer->length);
+	unsigned int in_flight = 0;
+	struct dmanic_cqe cqe;
+
+	for (;;) {
+		if (!__atomic_load_n(&writer->self->stop, __ATOMIC_RELAXED)) {
+			for (; in_flight < 4; in_flight++)
+				*queue_sqe(&writer->queue) = sqe;
+			queue_submit(&writer->queue);
+		}
+		if (!in_flight)
+			return NULL;
+		cqe = queue_wait(&writer->queue);
+		in_flight--;
+		if (cqe.status == DMANIC_STATUS_NO_SEGMENT)
+			add(&writer->refused);
+		else if (cqe.status)
+			writer->odd = cqe.status;
+		add(&writer->done);
+	}
+}
+
+static void start(struct revoke_self *self, struct segment *target)
+{
+	unsigned int i;
+
+	self->stop = false;
+	for (i = 0; i < WRITERS; i++) {
+		self->writers[i].handle = segment_connect(&self->peer, target);
+		self->writers[i].refused = 0;
+		ASSERT_EQ(pthread_create(&self->threads[i], NULL, write_on,
+					 &self->writers[i]), 0);
+	}
+	for (i = 0; i < WRITERS; i++) {
+		__u64 done = get(&self->writers[i].done);
+
+		ASSERT_TRUE(WAIT_FOR(get(&self->writers[i].done) > done + 5));
+	}
+}
+
+static void stop(struct revoke_self *self)
+{
+	unsigned int i;
+
+	__atomic_store_n(&self->stop, true, __ATOMIC_RELAXED);
+	for (i = 0; i < WRITERS; i++) {
+		ASSERT_EQ(pthread_join(self->threads[i], NULL), 0);
+		EXPECT_EQ(self->writers[i].odd, 0);
+	}
+}
+
+static bool all_bytes(const __u8 *data, size_t length, __u8 value)
+{
+	return data[0] == value && !memcmp(data, data + 1, length - 1);
+}
+
+TEST_F(revoke, memory_is_still_once_it_returned)
+{
+	unsigned int round, i;
+	struct segment target;
+	__u64 refused;
+
+	for (round = 0; round < 10; round++) {
+		target = segment_make(&self->owner, BYTES);
+		segment_export(&target, DMANIC_RIGHT_WRITE);
+		start(self, &target);
+		if (variant->way == REVOKE)
+			ASSERT_EQ(segment_revoke(&target), 0);
+		else
+			ASSERT_EQ(segment_destroy(&target), 0);
+		memset(target.data, 0x99, BYTES);
+		for (i = 0; i < WRITERS; i++) {
+			refused = get(&self->writers[i].refused);
+			ASSERT_TRUE(WAIT_FOR(get(&self->writers[i].refused) >
+					     refused + 20));
+		}
+		EXPECT_TRUE(all_bytes(target.data, BYTES, 0x99));
+		stop(self);
+		EXPECT_TRUE(all_bytes(target.data, BYTES, 0x99));
+		if (variant->way == REVOKE)
+			ASSERT_EQ(segment_destroy(&target), 0);
+		segment_unmap(&target);
+	}
+}
+
+/* Exporting again does not let those in who were connected before. */
+TEST_F(revoke, exported_again_during_traffic)
+{
+	struct segment target = segment_make(&self->owner, BYTES);
+	unsigned int round, i;
+	__u32 status;
+
+	if (variant->way != REVOKE)
+		SKIP("a destroyed segment cannot be exported");
+	segment_export(&target, DMANIC_RIGHT_WRITE);
+	start(self, &target);
+	for (round = 0; round < 20; round++) {
+		ASSERT_EQ(segment_revoke(&target), 0);
+		memset(target.data, round, BYTES);
+		segment_export(&target, DMANIC_RIGHT_WRITE);
+		for (i = 0; i < WRITERS; i++) {
+			__u64 done = get(&self->writers[i].done);
+
+			ASSERT_TRUE(WAIT_FOR(get(&self->writers[i].done) >
+					     done + 20));
+		}
+		ASSERT_TRUE(all_bytes(target.data, BYTES, round));
+	}
+	__atomic_store_n(&self->stop, true, __ATOMIC_RELAXED);
+	for (i = 0; i < WRITERS; i++) {
+		ASSERT_EQ(pthread_join(self->threads[i], NULL), 0);
+		/* The id is there again, the key is not. */
+		status = self->writers[i].odd;
+		EXPECT_EQ(status, DMANIC_STATUS_ACCESS);
+	}
+}
+
+FIXTURE(handle) {
+	struct node owner;
+	struct node peer;
+	struct segment source;
+	struct queue queue;
+};
+
+FIXTURE_SETUP(handle)
+{
+	self->owner = node_open(&fabric, 0);
+	self->peer = node_open(&fabric, 1);
+	self->source = segment_make(&self->peer, 4096);
+	memset(self->source.data, 0x55, 4096);
+	self->queue = queue_make(&self->peer, 4, 4);
+}
+
+FIXTURE_TEARDOWN(handle)
+{
+}
+
+static __u32 write_to(struct handle_self *self, __u32 handle)
+{
+	struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, self->source.id, 0,
+					 handle, 0, 4096);
+
+	return queue_run(&self->queue, &sqe).status;
+}
+
+/* Segments come and go; the id may come back, the old handle must not work. */
+TEST_F(handle, old_one_never_reaches_a_new_segment)
+{
+	struct segment first = segment_make(&self->owner, 4096);
+	struct segment segments[64];
+	unsigned int i, round;
+	__u32 old, status;
+
+	segment_export(&first, DMANIC_RIGHT_WRITE);
+	old = segment_connect(&self->peer, &first);
+	ASSERT_EQ(write_to(self, old), DMANIC_STATUS_OK);
+	segment_unmap(&first);
+	ASSERT_EQ(segment_destroy(&first), 0);
+	for (round = 0; round < 10; round++) {
+		for (i = 0; i < ARRAY_SIZE(segments); i++) {
+			segments[i] = segment_make(&self->owner, 4096);
+			segment_export(&segments[i], DMANIC_RIGHT_WRITE);
+		}
+		status = write_to(self, old);
+		EXPECT_TRUE(status == DMANIC_STATUS_NO_SEGMENT ||
+			    status == DMANIC_STATUS_ACCESS);
+		for (i = 0; i < ARRAY_SIZE(segments); i++) {
+			EXPECT_TRUE(all_bytes(segments[i].data, 4096, 0));
+			segment_unmap(&segments[i]);
+			ASSERT_EQ(segment_destroy(&segments[i]), 0);
+		}
+	}
+}
+
+TEST_F(handle, old_number_never_names_a_new_connection)
+{
+	struct segment first = segment_make(&self->owner, 4096);
+	struct segment second = segment_make(&self->owner, 4096);
+	__u32 old, new;
+	unsigned int i;
+
+	segment_export(&first, DMANIC_RIGHT_WRITE);
+	segment_export(&second, DMANIC_RIGHT_WRITE);
+	old = segment_connect(&self->peer, &first);
+	ASSERT_EQ(disconnect(&self->peer, old), 0);
+	for (i = 0; i < 1000; i++) {
+		new = segment_connect(&self->peer, &second);
+		ASSERT_NE(new, old);
+		ASSERT_EQ(disconnect(&self->peer, new), 0);
+	}
+	EXPECT_EQ(write_to(self, old), DMANIC_STATUS_NO_HANDLE);
+	EXPECT_TRUE(all_bytes(first.data, 4096, 0));
+}
+
+TEST_F(handle, owner_that_closed_is_NO_SEGMENT)
+{
+	struct segment target = segment_make(&self->owner, 4096);
+	__u32 handle, none;
+
+	segment_export(&target, DMANIC_RIGHT_WRITE);
+	handle = segment_connect(&self->peer, &target);
+	ASSERT_EQ(write_to(self, handle), DMANIC_STATUS_OK);
+	/* A mapping would keep the context's file. */
+	segment_unmap(&target);
+	node_close(&self->owner);
+	EXPECT_EQ(write_to(self, handle), DMANIC_STATUS_NO_SEGMENT);
+	EXPECT_EQ(connect_call(&self->peer, 0, target.node, target.id,
+			       target.key, &none), -ENOENT);
+}
+
+/* Operations posted with the segment as their local side finish. */
+TEST_F(handle, local_side_destroyed_in_flight_finishes)
+{
+	struct model slow = { .latency_ns = slow_ns(100) };
+	struct segment local, target;
+	struct device device;
+	struct fabric own;
+	struct queue queue;
+	struct node node;
+	__u32 handle;
+	__u8 *data;
+
+	fabric_make(&own, "a", 1, &slow);
+	node = node_open(&own, 0);
+	local = segment_make(&node, BYTES);
+	target = segment_make(&node, BYTES);
+	segment_export(&target, DMANIC_RIGHT_WRITE);
+	handle = segment_connect(&node, &target);
+	queue = queue_make(&node, 4, 4);
+	memset(local.data, 0x77, BYTES);
+	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, local.id, 0, handle, 0,
+				      BYTES);
+	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, local.id, 0, handle, 0,
+				      BYTES);
+	queue_submit(&queue);
+	ASSERT_EQ(segment_destroy(&local), 0);
+	ASSERT_EQ(disconnect(&node, handle), 0);
+	segment_unmap(&local);
+	/* Somebody else's memory now, if it were free */
+	data = malloc(BYTES);
+	ASSERT_TRUE(data);
+	memset(data, 0x12, BYTES);
+	EXPECT_EQ(queue_wait(&queue).status, DMANIC_STATUS_OK);
+	EXPECT_EQ(queue_wait(&queue).status, DMANIC_STATUS_OK);
+	EXPECT_TRUE(all_bytes(target.data, BYTES, 0x77));
+	EXPECT_TRUE(WAIT_FOR(!device_get(node.name, &device) &&
+			     device.segments == 1 &&
+			     device.pinned < 2 * BYTES));
+	free(data);
+}
+
+FABRIC_TEST_MAIN()

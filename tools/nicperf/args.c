@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * args.c - command line of nicperf
+ *
+ * An option that the subcommand would ignore is refused: it was meant to do
+ * something.
+ */
+#include <getopt.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nicperf.h"
+#include "pong.h"
+#include "sample.h"
+
+#define DEFAULT_DEVICE	"nic0"
+#define ITERATIONS_MAX	(1ULL << 24)
+#define TIME_MAX_NS	3600000000000ULL
+#define DEPTH_MAX	65536
+#define BLOCK_MAX	(1ULL << 30)
+
+static const struct command {
+	const char *name;
+	unsigned int commands;
+} commands[] = {
+	{ "latency", COMMAND_LATENCY },
+	{ "bandwidth", COMMAND_BANDWIDTH },
+	{ "rate", COMMAND_RATE },
+	{ "post", COMMAND_POST },
+	{ "all", COMMAND_ALL },
+};
+
+#define COMMANDS	ARRAY_SIZE(commands)
+
+static const char help[] =
+"Usage: nicperf COMMAND [OPTION]...\n"
+"Measure a dmanic device. Both ends run here: one on --device, one on\n"
+"--peer-device, which must be nodes of one link.\n"
+"\n"
+"Commands\n"
+"  latency    half a round trip of put and notify between two threads\n"
+"  bandwidth  put, get and strided put, beside memcpy between the same\n"
+"             segments by the same CPU, measured in turn\n"
+"  rate       puts of 8 bytes and notifies a second\n"
+"  post       cost of a post, beside an empty system call, measured in turn\n"
+"  all        all of these\n"
+"\n"
+"Options\n"
+"  -d, --device NAME       measuring end (default: $NIC_DEVICE, else nic0)\n"
+"  -p, --peer-device NAME  other end (default: the nic0 of the same prefix;\n"
+"                          nic1 when that is the measuring end)\n"
+"  -s, --size LIST         bytes: 8,64k,1M or 8-4M for all doublings\n"
+"                          (latency, bandwidth; default: 8-4M)\n"
+"      --depth LIST        operations in flight (bandwidth; default: 1,4,16)\n"
+"  -o, --op LIST           put,get,strided (bandwidth; default: all)\n"
+"  -w, --wait HOW          poll, sleep or both (latency, bandwidth; default:\n"
+"                          both for latency, poll for bandwidth)\n"
+"      --block BYTES       block of a strided put (default: 256)\n"
+"      --stride BYTES      from block to block (default: twice the block)\n"
+"  -t, --time TIME         time for one line (default: 100ms)\n"
+"  -n, --iterations COUNT  operations in a sample, instead of a time;\n"
+"                          latency: round trips, each a sample\n"
+"      --samples COUNT     samples of a line (not latency; default: 11)\n"
+"      --cpu LIST          CPUs of the measuring and of the answering thread\n"
+"                          (default: the first two allowed)\n"
+"      --check             hold the results against the project's bounds\n"
+"                          (bandwidth, post): exit with 1 when one is missed\n"
+"  -j, --json              print one JSON object, nothing else\n"
+"  -h, --help              print this\n"
+"  -V, --version           print the version\n"
+"\n"
+"Sizes take k, M, G (1024 each); times are seconds or take ns, us, ms.\n"
+"Exit status: 0 all is well, 1 a check or a measurement failed, 2 usage.\n";
+
+enum {
+	OPT_DEVICE = 'd',
+	OPT_PEER = 'p',
+	OPT_SIZE = 's',
+	OPT_OP = 'o',
+	OPT_WAIT = 'w',
+	OPT_TIME = 't',
+	OPT_ITERATIONS = 'n',
+	OPT_JSON = 'j',
+	OPT_HELP = 'h',
+	OPT_VERSION = 'V',
+	OPT_DEPTH = 256,
+	OPT_BLOCK,
+	OPT_STRIDE,
+	OPT_SAMPLES,
+	OPT_CPU,
+	OPT_CHECK,
+};
+
+static const char short_options[] = ":d:p:s:o:w:t:n:jhV";
+
+static const struct option long_options[] = {
+	{ "device", required_argument, NULL, OPT_DEVICE },
+	{ "peer-device", required_argument, NULL, OPT_PEER },
+	{ "size", required_argument, NULL, OPT_SIZE },
+	{ "depth", required_argument, NULL, OPT_DEPTH },
+	{ "op", required_argument, NULL, OPT_OP },
+	{ "wait", required_argument, NULL, OPT_WAIT },
+	{ "block", required_argument, NULL, OPT_BLOCK },
+	{ "stride", required_argument, NULL, OPT_STRIDE },
+	{ "time", required_argument, NULL, OPT_TIME },
+	{ "iterations", required_argument, NULL, OPT_ITERATIONS },
+	{ "samples", required_argument, NULL, OPT_SAMPLES },
+	{ "cpu", required_argument, NULL, OPT_CPU },
+	{ "check", no_argument, NULL, OPT_CHECK },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ "version", no_argument, NULL, OPT_VERSION },
+	{ NULL, 0, NULL, 0 }
+};
+
+/* Options that only some commands look at */
+static const struct {
+	int option;
+	unsigned int commands;
+} meant_for[] = {
+	{ OPT_SIZE, COMMAND_LATENCY | COMMAND_BANDWIDTH },
+	{ OPT_DEPTH, COMMAND_BANDWIDTH },
+	{ OPT_OP, COMMAND_BANDWIDTH },
+	{ OPT_WAIT, COMMAND_LATENCY | COMMAND_BANDWIDTH },
+	{ OPT_BLOCK, COMMAND_BANDWIDTH },
+	{ OPT_STRIDE, COMMAND_BANDWIDTH },
+	{ OPT_SAMPLES, COMMAND_ALL & ~COMMAND_LATENCY },
+	{ OPT_CHECK, COMMAND_BANDWIDTH | COMMAND_POST },
+};
+
+#define MEANT_FOR	ARRAY_SIZE(meant_for)
+
+static const char *option_name(int option)
+{
+	const struct option *o;
+
+	for (o = long_options; o->name; o++)
+		if (o->val == option)
+			return o->name;
+	return "?";
+}
+
+/* ---- values ---- */
+
+static const char *parse_ops(const char *text, unsigned int *ops)
+{
+	static const enum op known[] = { OP_PUT, OP_GET, OP_STRIDED };
+	size_t length, i;
+
+	for (*ops = 0;; text += length + 1) {
+		unsigned int bit = 0;
+
+		length = strcspn(text, ",");
+		for (i = 0; i < ARRAY_SIZE(known); i++)
+			if (strlen(op_name(known[i])) == length &&
+			    !strncmp(text, op_name(known[i]), length))
+				bit = 1U << known[i];
+		if (!bit)
+			return "has an unknown operation: use put, get, "
+				"strided";
+		*ops |= bit;
+		if (!text[length])
+			return NULL;
+	}
+}
+
+static const char *parse_waits(const char *text, unsigned int *waits)
+{
+	if (!strcmp(text, "poll"))
+		*waits = 1U << WAIT_POLL;
+	else if (!strcmp(text, "sleep"))
+		*waits = 1U << WAIT_SLEEP;
+	else if (!strcmp(text, "both"))
+		*waits = 1U << WAIT_POLL | 1U << WAIT_SLEEP;
+	else
+		return "is not poll, sleep or both";
+	return NULL;
+}
+
+static const char *parse_block(const char *text, uint32_t *block)
+{
+	const char *reason;
+	uint64_t bytes;
+
+	reason = size_parse(text, &bytes);
+	if (reason)
+		return reason;
+	if (!bytes)
+		return "is zero";
+	if (bytes > BLOCK_MAX)
+		return "is more than 1G";
+	*block = (uint32_t)bytes;
+	return NULL;
+}
+
+static const char *parse_sizes(const char *text, struct size_list *sizes)
+{
+	const char *reason;
+	unsigned int i;
+
+	reason = size_list_parse(text, sizes);
+	for (i = 0; !reason && i < sizes->n; i++)
+		if (sizes->value[i] > PONG_BYTES_MAX)
+			reason = "is not below 4G";
+	return reason;
+}
+
+static const char *parse_depths(const char *text, struct size_list *depths)
+{
+	const char *reason;
+	unsigned int i;
+
+	reason = count_list_parse(text, DEPTH_MAX, depths);
+	for (i = 0; !reason && i < depths->n; i++)
+		if (!depths->value[i])
+			reason = "has a depth of zero";
+	return reason;
+}
+
+/* Whole number of at least 1 */
+static const char *parse_count(const char *text, uint64_t max, uint64_t *count)
+{
+	const char *reason;
+
+	reason = count_parse(text, max, count);
+	if (!reason && !*count)
+		reason = "is zero";
+	return reason;
+}
+
+static const char *parse_samples(const char *text, unsigned int *samples)
+{
+	const char *reason;
+	uint64_t count;
+
+	reason = parse_count(text, SAMPLES_MAX, &count);
+	if (!reason)
+		*samples = (unsigned int)count;
+	return reason;
+}
+
+static const char *parse_time(const char *text, uint64_t *ns)
+{
+	const char *reason;
+
+	reason = time_parse(text, ns);
+	if (!reason && !*ns)
+		reason = "is zero";
+	if (!reason && *ns > TIME_MAX_NS)
+		reason = "is more than an hour";
+	return reason;
+}
+
+static const char *parse_cpus(const char *text, struct size_list *cpus)
+{
+	const char *reason;
+
+	reason = count_list_parse(text, CPU_SETSIZE - 1, cpus);
+	if (!reason && cpus->n > 2)
+		reason = "has more than two CPUs";
+	return reason;
+}
+
+/* NULL, or why @value is refused */
+static const char *option_take(struct options *opt, int option,
+			       const char *value)
+{
+	switch (option) {
+	case OPT_DEVICE:
+		opt->device = value;
+		return *value ? NULL : "is empty";
+	case OPT_PEER:
+		opt->peer_device = value;
+		return *value ? NULL : "is empty";
+	case OPT_SIZE:
+		return parse_sizes(value, &opt->sizes);
+	case OPT_DEPTH:
+		return parse_depths(value, &opt->depths);
+	case OPT_OP:
+		return parse_ops(value, &opt->ops);
+	case OPT_WAIT:
+		return parse_waits(value, &opt->waits);
+	case OPT_BLOCK:
+		return parse_block(value, &opt->block);
+	case OPT_STRIDE:
+		return parse_block(value, &opt->stride);
+	case OPT_TIME:
+		return parse_time(value, &opt->time_ns);
+	case OPT_ITERATIONS:
+		return parse_count(value, ITERATIONS_MAX, &opt->iterations);
+	case OPT_SAMPLES:
+		return parse_samples(value, &opt->samples);
+	case OPT_CPU:
+		return parse_cpus(value, &opt->cpus);
+	case OPT_CHECK:
+		opt->check = true;
+		return NULL;
+	default:
+		opt->json = true;
+		return NULL;
+	}
+}
+
+/* ---- the whole line ---- */
+
+static int usage(int *status)
+{
+	fputs("Try 'nicperf --help'.\n", stderr);
+	*status = EXIT_USAGE;
+	return -1;
+}
+
+static void options_defaults(struct options *opt)
+{
+	memset(opt, 0, sizeof(*opt));
+	opt->device = getenv("NIC_DEVICE");
+	if (!opt->device || !*opt->device)
+		opt->device = DEFAULT_DEVICE;
+	size_list_parse("8-4M", &opt->sizes);
+	count_list_parse("1,4,16", DEPTH_MAX, &opt->depths);
+	opt->ops = 1U << OP_PUT | 1U << OP_GET | 1U << OP_STRIDED;
+	opt->block = 256;
+	opt->time_ns = 100000000;
+	opt->samples = 11;
+}
+
+/* PREFIX0, or PREFIX1 for PREFIX0 itself; allocated */
+static char *peer_of(const char *device)
+{
+	size_t prefix = strlen(device);
+	char *peer;
+
+	while (prefix && device[prefix - 1] >= '0' && device[prefix - 1] <= '9')
+		prefix--;
+	if (asprintf(&peer, "%.*s%d", (int)prefix, device,
+		     !strcmp(device + prefix, "0")) < 0)
+		return NULL;
+	return peer;
+}
+
+static int command_take(struct options *opt, int argc, char **argv, int *status)
+{
+	size_t i;
+
+	if (optind == argc) {
+		fputs("nicperf: which command?\n", stderr);
+		return usage(status);
+	}
+	for (i = 0; i < COMMANDS; i++)
+		if (!strcmp(argv[optind], commands[i].name))
+			opt->commands = commands[i].commands;
+	if (!opt->commands) {
+		fprintf(stderr, "nicperf: there is no command \"%s\"\n",
+			argv[optind]);
+		return usage(status);
+	}
+	if (optind + 1 < argc) {
+		fprintf(stderr, "nicperf: \"%s\" is one argument too many\n",
+			argv[optind + 1]);
+		return usage(status);
+	}
+	return 0;
+}
+
+/* The name of a given option that the command would ignore, or NULL */
+static const char *option_ignored(const struct options *opt, uint64_t given)
+{
+	unsigned int i;
+
+	for (i = 0; i < MEANT_FOR; i++)
+		if (given & 1ULL << i && !(meant_for[i].commands &
+					   opt->commands))
+			return option_name(meant_for[i].option);
+	return NULL;
+}
+
+/* What follows from several options */
+static int options_agree(struct options *opt, int *status)
+{
+	unsigned int i;
+
+	if (!opt->stride)
+		opt->stride = opt->block > BLOCK_MAX / 2 ? opt->block :
+							   2 * opt->block;
+	if (opt->stride < opt->block) {
+		fprintf(stderr, "nicperf: --stride %u is less than --block "
+			"%u\n", opt->stride, opt->block);
+		return usage(status);
+	}
+	for (i = 0; i < opt->sizes.n; i++)
+		if (opt->commands & COMMAND_BANDWIDTH && !opt->sizes.value[i]) {
+			fputs("nicperf: --size 0 is for latency only\n",
+			      stderr);
+			return usage(status);
+		}
+	if (!opt->peer_device)
+		opt->peer_device = peer_of(opt->device);
+	if (!opt->peer_device) {
+		fputs("nicperf: out of memory\n", stderr);
+		*status = EXIT_FAILURE;
+		return -1;
+	}
+	return 0;
+}
+
+/* Bit of an option in the set of those that were given */
+static uint64_t option_bit(int option)
+{
+	unsigned int i;
+
+	for (i = 0; i < MEANT_FOR; i++)
+		if (meant_for[i].option == option)
+			return 1ULL << i;
+	return 0;
+}
+
+/* An option without argument, or one getopt did not understand */
+static int option_other(int option, char **argv, int *status)
+{
+	switch (option) {
+	case OPT_HELP:
+		fputs(help, stdout);
+		*status = EXIT_SUCCESS;
+		return -1;
+	case OPT_VERSION:
+		printf("nicperf %s (libnic %u.%u)\n", TOOL_VERSION,
+		       nic_version() >> 16, nic_version() & 0xffff);
+		*status = EXIT_SUCCESS;
+		return -1;
+	case ':':
+		fprintf(stderr, "nicperf: --%s needs a value\n",
+			option_name(optopt));
+		return usage(status);
+	default:
+		if (optopt && optopt < OPT_DEPTH && !strchr(short_options,
+							    optopt))
+			fprintf(stderr, "nicperf: what is -%c?\n", optopt);
+		else
+			fprintf(stderr, "nicperf: what is %s?\n",
+				argv[optind - 1]);
+		return usage(status);
+	}
+}
+
+int args_parse(struct options *opt, int argc, char **argv, int *status)
+{
+	const char *reason;
+	uint64_t given = 0;
+	int option;
+
+	options_defaults(opt);
+	while ((option = getopt_long(argc, argv, short_options, long_options,
+				     NULL)) != -1) {
+		if (option == OPT_HELP || option == OPT_VERSION ||
+		    option == ':' || option == '?')
+			return option_other(option, argv, status);
+		reason = option_take(opt, option, optarg);
+		if (reason) {
+			fprintf(stderr, "nicperf: --%s: \"%s\" %s\n",
+				option_name(option), optarg, reason);
+			return usage(status);
+		}
+		given |= option_bit(option);
+	}
+	if (command_take(opt, argc, argv, status))
+		return -1;
+	reason = option_ignored(opt, given);
+	if (reason) {
+		fprintf(stderr, "nicperf: --%s means nothing to %s\n", reason,
+			argv[optind]);
+		return usage(status);
+	}
+	return options_agree(opt, status);
+}

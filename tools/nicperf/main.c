@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * main.c - nicperf: measure a dmanic device
+ *
+ * Opens both ends, runs the subcommands one after the other and prints. A
+ * failure ends the run; what was measured until then is still reported.
+ */
+#include <errno.h>
+#include <linux/dmanic.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "nicperf.h"
+#include "tools/common/progress.h"
+
+#define CONNECT_NS	1000000000ULL	/* it was published before */
+#define BYTES_LEAST	65536	/* of a half: enough for rate and post */
+
+static const struct {
+	unsigned int command;
+	int (*run)(struct run *run);
+	uint64_t (*steps)(const struct run *run);
+} subcommands[] = {
+	{ COMMAND_LATENCY, latency_run, latency_steps },
+	{ COMMAND_BANDWIDTH, bandwidth_run, bandwidth_steps },
+	{ COMMAND_RATE, rate_run, rate_steps },
+	{ COMMAND_POST, post_run, post_steps },
+};
+
+#define SUBCOMMANDS	ARRAY_SIZE(subcommands)
+
+/* ---- what is said ---- */
+
+void run_note(const char *format, ...)
+{
+	va_list args;
+
+	progress_clear();
+	fputs("nicperf: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+int run_fail(struct run *run, const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	run_note("%s", text);
+	run->failed = true;
+	/* who reads the tables reads stderr, too */
+	if (run->opt.json)
+		report_check(run->report, "run", false, "%s", text);
+	return -1;
+}
+
+int run_end_fail(struct run *run, const struct end *end)
+{
+	return run_fail(run, "%s", end->error);
+}
+
+void run_step(struct run *run, const char *what)
+{
+	progress_show(run->steps_done++, what);
+}
+
+void run_title(const struct run *run, const char *what)
+{
+	if (run->opt.json)
+		return;
+	progress_clear();
+	printf("%s\n%s -> %s (%s), CPU %d", what, run->near.info.name,
+	       run->far.info.name, run->near.info.link, run->cpu[0]);
+	if (run->cpus > 1)
+		printf(" and CPU %d", run->cpu[1]);
+	printf("\n\n");
+	fflush(stdout);
+}
+
+void run_table(const struct run *run, struct table *table)
+{
+	progress_clear();
+	if (!run->opt.json) {
+		table_print(table, stdout);
+		putchar('\n');
+		fflush(stdout);
+	}
+	table_free(table);
+}
+
+/* ---- the ends ---- */
+
+static int job_create(struct run *run, struct job *job)
+{
+	memset(job, 0, sizeof(*job));
+	snprintf(job->tag, sizeof(job->tag), "%d", (int)getpid());
+	if (getrandom(job->secret, sizeof(job->secret), 0) !=
+	    (ssize_t)sizeof(job->secret))
+		return run_fail(run, "no random numbers: %s", strerror(errno));
+	return 0;
+}
+
+static uint64_t bytes_needed(const struct options *opt)
+{
+	uint64_t bytes = BYTES_LEAST;
+	unsigned int i;
+
+	for (i = 0; opt->commands & COMMAND_LATENCY && i < opt->sizes.n; i++)
+		if (opt->sizes.value[i] > bytes)
+			bytes = opt->sizes.value[i];
+	if (opt->commands & COMMAND_BANDWIDTH && bandwidth_bytes(opt) > bytes)
+		bytes = bandwidth_bytes(opt);
+	return bytes;
+}
+
+/* Leave out what the device cannot do, and say so */
+static int features_check(struct run *run)
+{
+	uint64_t features = run->near.info.features & run->far.info.features;
+
+	if (run->opt.commands & (COMMAND_LATENCY | COMMAND_RATE) &&
+	    !(features & DMANIC_FEATURE_NOTIFY))
+		return run_fail(run, "%s has no interrupts; only bandwidth and "
+				"post can be measured", run->near.device);
+	if (run->opt.commands & COMMAND_BANDWIDTH &&
+	    run->opt.ops & 1U << OP_STRIDED &&
+	    !(features & DMANIC_FEATURE_STRIDED)) {
+		run_note("%s cannot put with strides; left out",
+			 run->near.device);
+		run->opt.ops &= ~(1U << OP_STRIDED);
+	}
+	return 0;
+}
+
+static int ends_open(struct run *run)
+{
+	uint64_t bytes = bytes_needed(&run->opt);
+	struct job job;
+
+	if (job_create(run, &job))
+		return -1;
+	if (end_open(&run->near, run->opt.device, &job, "near", bytes))
+		return run_end_fail(run, &run->near);
+	if (end_open(&run->far, run->opt.peer_device, &job, "far", bytes))
+		return run_end_fail(run, &run->far);
+	report_link(run->report, run->near.info.link);
+	if (end_connect(&run->near, &job, run->far.info.node, "far",
+			CONNECT_NS))
+		return run_end_fail(run, &run->near);
+	if (end_connect(&run->far, &job, run->near.info.node, "near",
+			CONNECT_NS))
+		return run_end_fail(run, &run->far);
+	return features_check(run);
+}
+
+/* ---- the run ---- */
+
+static int run_commands(struct run *run)
+{
+	uint64_t steps = 0;
+	int ret = 0;
+	size_t i;
+
+	for (i = 0; i < SUBCOMMANDS; i++)
+		if (run->opt.commands & subcommands[i].command)
+			steps += subcommands[i].steps(run);
+	progress_start(steps);
+	for (i = 0; i < SUBCOMMANDS && !ret; i++)
+		if (run->opt.commands & subcommands[i].command)
+			ret = subcommands[i].run(run);
+	progress_clear();
+	return ret;
+}
+
+static int run_print(const struct run *run)
+{
+	if (run->opt.json)
+		report_print(run->report, stdout);
+	else
+		report_print_checks(run->report, stdout);
+	if (fflush(stdout) || ferror(stdout)) {
+		run_note("cannot write the results: %s", strerror(errno));
+		return -1;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct run run;
+	int status;
+	bool ok;
+
+	memset(&run, 0, sizeof(run));
+	/* first of all: getopt moves the arguments about */
+	run.report = report_create("nicperf", TOOL_VERSION, argc, argv);
+	if (args_parse(&run.opt, argc, argv, &status)) {
+		report_free(run.report);
+		return status;
+	}
+	if (!cpu_choose(&run) && !ends_open(&run))
+		run_commands(&run);
+	ok = !run.failed && report_ok(run.report);
+	if (run_print(&run))
+		ok = false;
+	end_close(&run.near);
+	end_close(&run.far);
+	report_free(run.report);
+	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
