@@ -232,6 +232,7 @@ install: user
 			$$page; \
 	done
 	$(Q)install -m 644 driver/60-dmanic.rules $(DESTDIR)$(UDEVDIR)/
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 	@[ -n "$(DESTDIR)" ] || getent group dmanic >/dev/null || \
 		groupadd --system dmanic || echo "make: no group dmanic:" \
 		"groupadd --system dmanic, then add its users" >&2

@@ -38,11 +38,13 @@ static u32 dmanic_generation = 1;
 /* Made when first needed, then never changed; under dmanic_nodes_lock */
 static char *dmanic_busy_texts[DMANIC_BUSY_TEXTS];
 
+#define DMANIC_NAME_POLICY	{ .type = NLA_NUL_STRING, \
+				  .len = DMANIC_NAME_MAX - 1 }
+
 /* ---- the model ---- */
 
 static const struct nla_policy dmanic_model_policy[DMANIC_MODEL_A_MAX + 1] = {
-	[DMANIC_MODEL_A_NAME] = { .type = NLA_NUL_STRING,
-				  .len = DMANIC_MODEL_NAME_MAX - 1 },
+	[DMANIC_MODEL_A_NAME] = DMANIC_NAME_POLICY,
 	[DMANIC_MODEL_A_START_NS] = { .type = NLA_U64 },
 	[DMANIC_MODEL_A_INTERRUPT_NS] = { .type = NLA_U64 },
 	[DMANIC_MODEL_A_LATENCY_NS] = { .type = NLA_U64 },
@@ -187,7 +189,8 @@ static int dmanic_stats_put(struct sk_buff *skb, struct dmanic_node *node)
 	int i;
 
 	if (nla_put_string(skb, DMANIC_A_NAME, node->name) ||
-	    nla_put_u32(skb, DMANIC_A_NODE, node->id))
+	    nla_put_u32(skb, DMANIC_A_NODE, node->id) ||
+	    nla_put_string(skb, DMANIC_A_FABRIC, node->fabric))
 		return -EMSGSIZE;
 	nest = nla_nest_start(skb, DMANIC_A_STATS);
 	if (!nest)
@@ -567,9 +570,6 @@ static int dmanic_dev_set(struct sk_buff *skb, struct genl_info *info)
 }
 
 /* ---- the family ---- */
-
-#define DMANIC_NAME_POLICY	{ .type = NLA_NUL_STRING, \
-				  .len = DMANIC_NAME_MAX - 1 }
 
 static const struct nla_policy dmanic_get_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,

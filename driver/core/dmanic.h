@@ -11,8 +11,8 @@
  *	          mappings, operations in flight]
  *	segment   memory a context may use as the local side. [ctx]
  *	export    what other nodes may reach: a segment with a key and rights, or
- *	          an interrupt. [refcount "active": one while published, one for
- *	          each access in flight; revoke waits for zero]
+ *	          an interrupt. [RCU for short accesses; refcount "active": one
+ *	          while published, one for each long access; revoke waits for both]
  *	remote    an export of another node we are connected to. [ctx]
  *	queue     submission and completion ring. [its file, which holds ctx's]
  *	irq       interrupt others can raise. [its file, which holds ctx's]
@@ -24,16 +24,18 @@
  *	-> link ops->submit() -> (wire) -> target.c checks the other side's
  *	export, mem.c copies -> queue.c dmanic_queue_complete().
  *
- * An op holds its local mem and a copy of its target, so segments, remotes
- * and even the context's handles can go while it is in flight. The link
- * completes each op exactly once, from any context.
+ * Small operations on an idle queue are done by the poster, under RCU and
+ * without a reference (link ops->run). All others hold their local mem and a
+ * copy of their target, so segments, remotes and even the context's handles can
+ * go while they are in flight. The link completes each op exactly once, from
+ * any context.
  *
  * Locks, outermost first; nothing sleeps under a spinlock
  *
  *	dmanic_nodes_lock   mutex: the list of nodes, making and removing them
- *	node->lock          mutex: contexts, queues, irqs, names of the node
  *	ctx->lock           mutex: segments and remotes of the context (writers;
  *	                    readers use RCU)
+ *	node->lock          mutex: contexts, queues, irqs, names of the node
  *	queue->submit_lock  mutex: one submitter at a time; sq_head
  *	link's own locks    spinlock
  *	queue->lock         spinlock, irqs off: free ops, deferred ops, cq_tail
@@ -202,7 +204,6 @@ u64 dmanic_stat_sum(struct dmanic_node *node, enum dmanic_stats_attr which);
  * @charged: pages charged to @user
  * @node: whose @pinned counts it
  * @free_work: freeing may sleep, the last reference may go in atomic context
- * @rcu: lookups run under RCU
  */
 struct dmanic_mem {
 	refcount_t ref;
@@ -216,14 +217,13 @@ struct dmanic_mem {
 	unsigned long charged;
 	struct dmanic_node *node;
 	struct work_struct free_work;
-	struct rcu_head rcu;
 };
 
 struct dmanic_mem *dmanic_mem_alloc(struct dmanic_ctx *ctx, u64 length,
 				    struct dmanic_refusal *refusal);
 struct dmanic_mem *dmanic_mem_pin(struct dmanic_ctx *ctx, u64 address, u64 length,
 				  struct dmanic_refusal *refusal);
-void dmanic_mem_put(struct dmanic_mem *mem);
+void dmanic_mem_put(struct dmanic_mem *mem, unsigned int nr);
 void dmanic_mem_put_sleep(struct dmanic_mem *mem);
 void *dmanic_mem_vmap(struct dmanic_mem *mem);
 int dmanic_mem_mmap(struct dmanic_mem *mem, struct vm_area_struct *vma, u64 offset);
@@ -286,12 +286,11 @@ enum dmanic_export_kind {
  * @length: bytes, or depth of the interrupt
  * @mem: of the segment; the segment's reference keeps it
  * @irq: the interrupt
- * @active: one while published, one for each access in flight
+ * @active: one while published, one for each long access in flight
  * @idle: @active is zero
  * @name: published name, or empty
  * @secret: whoever looks up @name must know it
  * @name_entry: in node->names
- * @rcu: lookups run under RCU
  */
 struct dmanic_export {
 	struct dmanic_node *node;
@@ -307,7 +306,6 @@ struct dmanic_export {
 	char name[DMANIC_PUBLISH_MAX];
 	u64 secret[2];
 	struct hlist_node name_entry;
-	struct rcu_head rcu;
 };
 
 /**
@@ -328,6 +326,8 @@ int dmanic_export_reserve(struct dmanic_node *node, u32 *id);
 void dmanic_export_unreserve(struct dmanic_node *node, u32 id);
 int dmanic_export_publish(struct dmanic_export *export, const char *name,
 			  const u64 *secret);
+void dmanic_export_hide(struct dmanic_export *export);
+void dmanic_export_free(struct dmanic_export *export);
 void dmanic_export_revoke(struct dmanic_export *export);
 int dmanic_export_lookup(struct dmanic_node *node, enum dmanic_export_kind kind,
 			 const char *name, const u64 *secret, u32 *id, u64 *key);
@@ -337,16 +337,15 @@ bool dmanic_name_valid(const char *name, size_t size);
 
 /**
  * struct dmanic_segment - memory a context may use
- * @mem: its pages
+ * @mem: its pages; the reference is dropped an RCU grace period after the
+ *	segment was last found
  * @id: in ctx->segments and, when exported, in node->exports
  * @export: while exported, under ctx->lock
- * @rcu: lookups run under RCU
  */
 struct dmanic_segment {
 	struct dmanic_mem *mem;
 	u32 id;
 	struct dmanic_export *export;
-	struct rcu_head rcu;
 };
 
 int dmanic_segment_create(struct dmanic_ctx *ctx, struct dmanic_segment_create *arg);
@@ -354,7 +353,7 @@ int dmanic_segment_destroy(struct dmanic_ctx *ctx, struct dmanic_segment_id *arg
 int dmanic_segment_export(struct dmanic_ctx *ctx, struct dmanic_segment_export *arg);
 int dmanic_segment_revoke(struct dmanic_ctx *ctx, struct dmanic_segment_id *arg);
 void dmanic_segment_destroy_all(struct dmanic_ctx *ctx);
-struct dmanic_mem *dmanic_segment_mem_get(struct dmanic_ctx *ctx, u32 id);
+struct dmanic_mem *dmanic_segment_mem(struct dmanic_ctx *ctx, u32 id);
 int dmanic_segment_mmap(struct dmanic_ctx *ctx, struct vm_area_struct *vma);
 
 /* ---- connections (remote.c) ---- */
@@ -389,13 +388,14 @@ struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
  * @cookie: returned in the completion
  * @opcode: enum dmanic_opcode
  * @flags: DMANIC_SQE_*
- * @started: handed to the link
+ * @started: not deferred
  * @status: set by the link, or by validation
  * @count: blocks; one when contiguous
  * @block: bytes in a block
  * @local_stride: bytes from block to block
  * @remote_stride: the same on the remote side
- * @mem: local side, a reference is held; NULL when there is none
+ * @mem: local side; NULL when there is none. Borrowed under RCU until
+ *	queue.c takes a reference for an op that outlives the call.
  * @local_offset: into @mem
  * @remote_offset: into the target
  * @target: remote side
@@ -448,7 +448,7 @@ struct dmanic_op {
  * @free: ops not in use
  * @flags: what @ring->flags shows
  * @in_flight: ops in use
- * @started: of those, handed to the link
+ * @started: of those, not deferred
  * @deferred: ops behind a FENCE, in order
  * @nr_deferred: how many
  * @link_pending: ops of this queue the link has not finished; the link's
@@ -484,11 +484,26 @@ struct dmanic_queue {
 	struct rcu_head rcu;
 };
 
+/**
+ * struct dmanic_found - what the last entry of a batch named; under RCU
+ * @local: id of @mem; 0: none yet
+ * @mem: of that segment
+ * @remote: handle of @conn; 0: none yet
+ * @conn: of that handle
+ */
+struct dmanic_found {
+	u32 local;
+	struct dmanic_mem *mem;
+	u32 remote;
+	const struct dmanic_remote *conn;
+};
+
 int dmanic_queue_create(struct dmanic_ctx *ctx, struct dmanic_queue_create *arg,
 			struct dmanic_late *late);
 void dmanic_queue_complete(struct list_head *ops);
 void dmanic_queue_set_dead(struct dmanic_queue *queue);
-u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe);
+u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe,
+		      struct dmanic_found *found);
 u64 dmanic_op_bytes(const struct dmanic_op *op);
 
 static inline bool dmanic_queue_dying(const struct dmanic_queue *queue)
@@ -535,11 +550,13 @@ void dmanic_irq_set_dead(struct dmanic_irq *irq);
 
 /* ---- receiving side, called by links (target.c) ---- */
 
+u32 dmanic_target_find(struct dmanic_node *node, const struct dmanic_target *target,
+		       enum dmanic_export_kind kind, struct dmanic_export **export);
+u32 dmanic_target_allow(const struct dmanic_export *export, u32 right, u64 offset,
+			u64 span);
 u32 dmanic_target_get(struct dmanic_node *node, const struct dmanic_target *target,
 		      u32 right, u64 offset, u64 span,
 		      struct dmanic_export **export);
-u32 dmanic_target_open(struct dmanic_node *node, const struct dmanic_target *target,
-		       enum dmanic_export_kind kind, struct dmanic_export **export);
 void dmanic_target_put(struct dmanic_export *export);
 u32 dmanic_target_notify(struct dmanic_node *node, const struct dmanic_target *target,
 			 u64 payload, u32 from);

@@ -3,10 +3,10 @@
  * export.c - what other nodes may reach: ids, names, revoking
  *
  * An id is reserved first (a NULL slot in node->exports) and filled by
- * dmanic_export_publish(). Accesses look an export up under RCU and take
- * @active; revoke empties the slot and waits until @active is zero, so nobody
- * touches the memory afterwards. An export object is never reused: publishing
- * again makes a new one with a new key.
+ * dmanic_export_publish(). Short accesses run under RCU alone, long ones take
+ * @active under RCU. Revoking empties the slot, waits for RCU readers and then
+ * until @active is zero, so nobody touches the memory afterwards. An export
+ * object is never reused: publishing again makes a new one with a new key.
  */
 #include <crypto/algapi.h>
 #include <linux/slab.h>
@@ -113,12 +113,10 @@ out_unlock:
 }
 
 /**
- * dmanic_export_revoke() - take it back and free it
+ * dmanic_export_hide() - nobody finds it any more; accesses may be under way
  * @export: published; its id stays reserved
- *
- * Waits for accesses in flight, which links keep short.
  */
-void dmanic_export_revoke(struct dmanic_export *export)
+void dmanic_export_hide(struct dmanic_export *export)
 {
 	struct dmanic_node *node = export->node;
 
@@ -127,10 +125,30 @@ void dmanic_export_revoke(struct dmanic_export *export)
 	/* In an allocating xarray NULL keeps the slot reserved */
 	xa_store(&node->exports, export->id, NULL, GFP_KERNEL);
 	mutex_unlock(&node->lock);
+}
 
+/**
+ * dmanic_export_free() - wait for accesses under way and free it
+ * @export: hidden, and an RCU grace period has passed since
+ */
+void dmanic_export_free(struct dmanic_export *export)
+{
 	if (!refcount_dec_and_test(&export->active))
 		wait_for_completion(&export->idle);
-	kfree_rcu(export, rcu);
+	kfree(export);
+}
+
+/**
+ * dmanic_export_revoke() - take it back and free it
+ * @export: published; its id stays reserved
+ *
+ * Waits for accesses in flight, which links keep short.
+ */
+void dmanic_export_revoke(struct dmanic_export *export)
+{
+	dmanic_export_hide(export);
+	synchronize_rcu_expedited();
+	dmanic_export_free(export);
 }
 
 /**

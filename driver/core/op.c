@@ -78,47 +78,56 @@ static u32 op_shape(struct dmanic_op *op, const struct dmanic_sqe *sqe, u8 uses)
 	return DMANIC_STATUS_OK;
 }
 
-static u32 op_remote(struct dmanic_op *op, const struct dmanic_sqe *sqe, u32 right)
+static u32 op_remote(struct dmanic_op *op, const struct dmanic_sqe *sqe, u32 right,
+		     struct dmanic_found *found)
 {
-	struct dmanic_ctx *ctx = op->queue->ctx;
-	struct dmanic_remote *remote;
-	u32 status = DMANIC_STATUS_OK;
-
-	rcu_read_lock();
-	remote = dmanic_remote_lookup(ctx, sqe->remote);
-	if (!remote || remote->kind != DMANIC_EXPORT_SEGMENT)
-		status = DMANIC_STATUS_NO_HANDLE;
-	else if ((remote->rights & right) != right)
-		status = DMANIC_STATUS_ACCESS;
-	else if (!dmanic_range_ok(remote->length, sqe->remote_offset,
-				  op_span(op, op->remote_stride)))
-		status = DMANIC_STATUS_BOUNDS;
-	else
-		op->target = remote->target;
-	rcu_read_unlock();
+	if (!found->remote || found->remote != sqe->remote) {
+		found->conn = dmanic_remote_lookup(op->queue->ctx, sqe->remote);
+		found->remote = sqe->remote;
+	}
+	if (!found->conn || found->conn->kind != DMANIC_EXPORT_SEGMENT)
+		return DMANIC_STATUS_NO_HANDLE;
+	if ((found->conn->rights & right) != right)
+		return DMANIC_STATUS_ACCESS;
+	if (!dmanic_range_ok(found->conn->length, sqe->remote_offset,
+			     op_span(op, op->remote_stride)))
+		return DMANIC_STATUS_BOUNDS;
+	op->target = found->conn->target;
 	op->remote_offset = sqe->remote_offset;
-	return status;
+	return DMANIC_STATUS_OK;
+}
+
+static u32 op_local(struct dmanic_op *op, const struct dmanic_sqe *sqe,
+		    struct dmanic_found *found)
+{
+	if (!found->local || found->local != sqe->local) {
+		found->mem = dmanic_segment_mem(op->queue->ctx, sqe->local);
+		found->local = sqe->local;
+	}
+	if (!found->mem)
+		return DMANIC_STATUS_NO_SEGMENT;
+	if (!dmanic_range_ok(found->mem->length, sqe->local_offset,
+			     op_span(op, op->local_stride)))
+		return DMANIC_STATUS_BOUNDS;
+	op->mem = found->mem;
+	op->local_offset = sqe->local_offset;
+	return DMANIC_STATUS_OK;
 }
 
 static u32 op_notify(struct dmanic_op *op, const struct dmanic_sqe *sqe, bool alone)
 {
-	struct dmanic_ctx *ctx = op->queue->ctx;
-	struct dmanic_remote *remote;
-	u32 status = DMANIC_STATUS_OK;
+	const struct dmanic_remote *remote;
 
-	rcu_read_lock();
-	remote = dmanic_remote_lookup(ctx, sqe->notify);
+	remote = dmanic_remote_lookup(op->queue->ctx, sqe->notify);
 	if (!remote || remote->kind != DMANIC_EXPORT_IRQ)
-		status = DMANIC_STATUS_NO_HANDLE;
-	else if (!alone && remote->target.node != op->target.node)
-		status = DMANIC_STATUS_INVALID;
-	else
-		op->notify = remote->target;
-	rcu_read_unlock();
+		return DMANIC_STATUS_NO_HANDLE;
 	if (alone)
-		op->target = op->notify;
+		op->target = remote->target;
+	else if (remote->target.node != op->target.node)
+		return DMANIC_STATUS_INVALID;
+	op->notify = remote->target;
 	op->payload = sqe->payload;
-	return status;
+	return DMANIC_STATUS_OK;
 }
 
 /* What the opcode does not use must be zero */
@@ -136,11 +145,12 @@ static bool op_unused_zero(const struct dmanic_sqe *sqe, u8 uses, bool notify)
  * dmanic_op_prepare() - fill in an operation
  * @op: of a queue, not in use
  * @sqe: the driver's copy of the entry
+ * @found: what the entry before it in the batch named
  *
- * Return: DMANIC_STATUS_OK, then op->mem may hold a reference; another status,
- * then it does not.
+ * Called under RCU; op->mem is borrowed. Return: enum dmanic_status.
  */
-u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe)
+u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe,
+		      struct dmanic_found *found)
 {
 	u8 opcode = sqe->opcode;
 	bool notify;
@@ -150,7 +160,7 @@ u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe)
 	op->cookie = sqe->cookie;
 	op->opcode = opcode;
 	op->flags = sqe->flags;
-	op->started = false;
+	op->started = true;
 	op->status = DMANIC_STATUS_OK;
 	op->count = 0;
 	op->block = 0;
@@ -174,7 +184,7 @@ u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe)
 	if (uses & OP_REMOTE) {
 		status = op_shape(op, sqe, uses);
 		if (!status)
-			status = op_remote(op, sqe, op_descs[opcode].right);
+			status = op_remote(op, sqe, op_descs[opcode].right, found);
 		if (status)
 			return status;
 	}
@@ -183,19 +193,5 @@ u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe)
 		if (status)
 			return status;
 	}
-	if (!(uses & OP_LOCAL))
-		return DMANIC_STATUS_OK;
-
-	/* Last, so that no other failure has to give it back */
-	op->local_offset = sqe->local_offset;
-	op->mem = dmanic_segment_mem_get(op->queue->ctx, sqe->local);
-	if (!op->mem)
-		return DMANIC_STATUS_NO_SEGMENT;
-	if (!dmanic_range_ok(op->mem->length, op->local_offset,
-			     op_span(op, op->local_stride))) {
-		dmanic_mem_put(op->mem);
-		op->mem = NULL;
-		return DMANIC_STATUS_BOUNDS;
-	}
-	return DMANIC_STATUS_OK;
+	return uses & OP_LOCAL ? op_local(op, sqe, found) : DMANIC_STATUS_OK;
 }

@@ -57,6 +57,7 @@ static void queue_post_cqe(struct dmanic_queue *queue, const struct dmanic_op *o
 	cqe->cookie = op->cookie;
 	cqe->status = op->status;
 	cqe->opcode = op->opcode;
+	cqe->flags = op->flags;
 	cqe->result = op->result;
 	cqe->reserved = 0;
 	queue->cq_tail++;
@@ -98,50 +99,95 @@ static void queue_wake(struct dmanic_queue *queue, bool signal)
 		dmanic_eventfd_signal(queue->eventfd);
 }
 
-static void queue_count(struct dmanic_node *node, const struct dmanic_op *op)
+struct queue_sums {
+	u64 completed;
+	u64 failed;
+	u64 read_bytes;
+	u64 write_bytes;
+	u64 notifies;
+};
+
+static void queue_sum(struct queue_sums *sums, const struct dmanic_op *op)
 {
 	if (op->status) {
-		dmanic_stat_add(node, DMANIC_STATS_A_FAILED, 1);
+		sums->failed++;
 		return;
 	}
-	dmanic_stat_add(node, DMANIC_STATS_A_COMPLETED, 1);
+	sums->completed++;
 	if (op->opcode == DMANIC_OP_READ || op->opcode == DMANIC_OP_READ_STRIDED)
-		dmanic_stat_add(node, DMANIC_STATS_A_READ_BYTES, op->result);
-	else if (op->result)
-		dmanic_stat_add(node, DMANIC_STATS_A_WRITE_BYTES, op->result);
+		sums->read_bytes += op->result;
+	else
+		sums->write_bytes += op->result;
 	if (op->opcode == DMANIC_OP_NOTIFY || (op->flags & DMANIC_SQE_NOTIFY))
-		dmanic_stat_add(node, DMANIC_STATS_A_NOTIFIES_SENT, 1);
+		sums->notifies++;
+}
+
+static void queue_count(struct dmanic_node *node, const struct queue_sums *sums)
+{
+	dmanic_stat_add(node, DMANIC_STATS_A_COMPLETED, sums->completed);
+	if (sums->failed)
+		dmanic_stat_add(node, DMANIC_STATS_A_FAILED, sums->failed);
+	if (sums->read_bytes)
+		dmanic_stat_add(node, DMANIC_STATS_A_READ_BYTES, sums->read_bytes);
+	if (sums->write_bytes)
+		dmanic_stat_add(node, DMANIC_STATS_A_WRITE_BYTES, sums->write_bytes);
+	if (sums->notifies)
+		dmanic_stat_add(node, DMANIC_STATS_A_NOTIFIES_SENT, sums->notifies);
+}
+
+/*
+ * Cut the ops of @queue off the front of @ops; count them and let go of their
+ * memory, a run of the same one at once. Return: how many; @started of them
+ * were not deferred.
+ */
+static u32 queue_cut(struct dmanic_queue *queue, struct list_head *ops,
+		     struct list_head *cut, u32 *started)
+{
+	struct queue_sums sums = {};
+	struct dmanic_mem *mem = NULL;
+	struct dmanic_op *op;
+	u32 held = 0, nr = 0;
+
+	list_for_each_entry(op, ops, entry) {
+		if (op->queue != queue)
+			break;
+		trace_dmanic_done(op);
+		queue_sum(&sums, op);
+		*started += op->started;
+		nr++;
+		if (!op->mem)
+			continue;
+		if (op->mem != mem && held)
+			dmanic_mem_put(mem, held);
+		held = op->mem == mem ? held + 1 : 1;
+		mem = op->mem;
+	}
+	if (held)
+		dmanic_mem_put(mem, held);
+	queue_count(queue->node, &sums);
+	list_cut_before(cut, ops, &op->entry);
+	return nr;
 }
 
 /* Complete the ops of the first one's queue; called under RCU */
 static void queue_complete_some(struct dmanic_queue *queue, struct list_head *ops,
 				struct list_head *ready)
 {
-	struct dmanic_op *op, *next;
+	u32 tail, nr, started = 0;
+	struct dmanic_op *op;
 	unsigned long flags;
 	bool signal = false;
-	u32 tail;
+	LIST_HEAD(cut);
 
-	list_for_each_entry(op, ops, entry) {
-		if (op->queue != queue)
-			break;
-		trace_dmanic_done(op);
-		queue_count(queue->node, op);
-		if (op->mem)
-			dmanic_mem_put(op->mem);
-		op->mem = NULL;
-	}
+	nr = queue_cut(queue, ops, &cut, &started);
 
 	spin_lock_irqsave(&queue->lock, flags);
 	tail = queue->cq_tail;
-	list_for_each_entry_safe(op, next, ops, entry) {
-		if (op->queue != queue)
-			break;
+	list_for_each_entry(op, &cut, entry)
 		queue_post_cqe(queue, op);
-		queue->started -= op->started;
-		queue->in_flight--;
-		list_move(&op->entry, &queue->free);
-	}
+	list_splice(&cut, &queue->free);
+	queue->started -= started;
+	queue->in_flight -= nr;
 	if (queue->nr_deferred)
 		queue_promote(queue, ready, ops);
 	/* C: completions before the tail */
@@ -179,7 +225,7 @@ void dmanic_queue_complete(struct list_head *ops)
 		rcu_read_unlock();
 		/* These are in flight and keep the queue */
 		if (!list_empty(&ready))
-			queue->node->link->submit(queue->node, &ready, 0);
+			queue->node->link->submit(queue->node, &ready);
 	}
 }
 
@@ -191,6 +237,7 @@ void dmanic_queue_complete(struct list_head *ops)
  */
 static int queue_take_ops(struct dmanic_queue *queue, u32 want, struct list_head *ops)
 {
+	struct list_head *last;
 	u32 used, room, i;
 
 	spin_lock_irq(&queue->lock);
@@ -205,53 +252,126 @@ static int queue_take_ops(struct dmanic_queue *queue, u32 want, struct list_head
 	queue_set_flags(queue, want > room ? DMANIC_RING_CQ_FULL : 0,
 			DMANIC_RING_BAD_INDEX | DMANIC_RING_CQ_FULL);
 	want = min(want, room);
-	for (i = 0; i < want; i++)
-		list_move_tail(queue->free.next, ops);
+	for (i = 0, last = &queue->free; i < want; i++)
+		last = last->next;
+	list_cut_position(ops, &queue->free, last);
 	queue->in_flight += want;
+	queue->started += want;
 	spin_unlock_irq(&queue->lock);
 	return want;
 }
 
-/* Sort ops into what may start now and what waits for a FENCE */
-static void queue_start(struct dmanic_queue *queue, struct list_head *ops,
-			struct list_head *ready)
+/* From the first FENCE that has to wait on, ops go to @deferred */
+static void queue_defer(struct dmanic_queue *queue, struct list_head *ops, u32 nr)
 {
 	struct dmanic_op *op, *next;
+	u32 ahead;
 
 	spin_lock_irq(&queue->lock);
+	/* Started before the first of @ops and not done */
+	ahead = queue->started - nr;
 	list_for_each_entry_safe(op, next, ops, entry) {
-		if (queue->nr_deferred ||
-		    ((op->flags & DMANIC_SQE_FENCE) && queue->started)) {
+		if (queue->nr_deferred || ((op->flags & DMANIC_SQE_FENCE) && ahead)) {
+			op->started = false;
+			queue->started--;
 			queue->nr_deferred++;
 			list_move_tail(&op->entry, &queue->deferred);
-			continue;
 		}
-		op->started = true;
-		queue->started++;
-		list_move_tail(&op->entry, ready);
+		ahead++;
 	}
 	spin_unlock_irq(&queue->lock);
 }
 
-static void queue_prepare(struct dmanic_queue *queue, struct list_head *ops,
-			  struct list_head *failed)
+/* Ops that outlive the RCU section hold their memory: a run of one at once */
+static void queue_hold(struct list_head *ops)
 {
+	struct dmanic_mem *mem = NULL;
+	struct dmanic_op *op;
+	u32 held = 0;
+
+	list_for_each_entry(op, ops, entry) {
+		if (!op->mem)
+			continue;
+		if (op->mem != mem && held)
+			refcount_add(held, &mem->ref);
+		held = op->mem == mem ? held + 1 : 1;
+		mem = op->mem;
+	}
+	if (held)
+		refcount_add(held, &mem->ref);
+}
+
+/* Read an entry once: the program may be writing to it */
+static void queue_read_sqe(struct dmanic_sqe *sqe, const struct dmanic_sqe *shared)
+{
+	const u64 *from = (const u64 *)shared;
+	u64 *to = (u64 *)sqe;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(*sqe) / sizeof(u64); i++)
+		to[i] = READ_ONCE(from[i]);
+}
+
+/**
+ * struct queue_batch - what one ENTER submits
+ * @ops: prepared, borrowing their memory
+ * @failed: refused by validation
+ * @done: done by the poster itself
+ * @ready: for the link, holding their memory
+ * @fence: one of @ops has a FENCE
+ */
+struct queue_batch {
+	struct list_head ops;
+	struct list_head failed;
+	struct list_head done;
+	struct list_head ready;
+	bool fence;
+};
+
+/* Entries handled in one RCU section */
+#define QUEUE_CHUNK	64
+
+/* Take the next entries, one for each of batch->ops; under RCU */
+static void queue_prepare(struct dmanic_queue *queue, struct queue_batch *batch)
+{
+	struct dmanic_found found = {};
 	struct dmanic_op *op, *next;
 	struct dmanic_sqe sqe;
 
-	list_for_each_entry_safe(op, next, ops, entry) {
-		u32 index = queue->sq_head++ & (queue->sq_entries - 1);
-
-		/* Read once; the program may be writing to it */
-		memcpy(&sqe, &queue->sq[index], sizeof(sqe));
-		barrier();
-		op->status = dmanic_op_prepare(op, &sqe);
+	batch->fence = false;
+	list_for_each_entry_safe(op, next, &batch->ops, entry) {
+		queue_read_sqe(&sqe, &queue->sq[queue->sq_head++ &
+						(queue->sq_entries - 1)]);
+		op->status = dmanic_op_prepare(op, &sqe, &found);
 		trace_dmanic_post(op);
-		if (op->status)
-			list_move_tail(&op->entry, failed);
+		batch->fence |= op->flags & DMANIC_SQE_FENCE;
+		if (op->status) {
+			op->mem = NULL;
+			list_move_tail(&op->entry, &batch->failed);
+		}
 	}
-	/* B: entries are read before the head */
-	smp_store_release(&queue->ring->sq_head, queue->sq_head);
+}
+
+static void queue_chunk(struct dmanic_queue *queue, struct queue_batch *batch, u32 nr)
+{
+	const struct dmanic_link_ops *link = queue->node->link;
+	struct dmanic_op *op;
+
+	rcu_read_lock();
+	queue_prepare(queue, batch);
+	if (batch->fence || READ_ONCE(queue->nr_deferred)) {
+		/* Some of them may stay long, so all hold their memory */
+		list_for_each_entry(op, &batch->failed, entry)
+			nr -= op->started;
+		queue_hold(&batch->ops);
+		queue_defer(queue, &batch->ops, nr);
+	} else {
+		if (list_empty(&batch->ready))
+			link->run(queue->node, &batch->ops, &batch->done);
+		queue_hold(&batch->ops);
+	}
+	rcu_read_unlock();
+	list_splice_tail_init(&batch->ops, &batch->ready);
 }
 
 /*
@@ -260,11 +380,14 @@ static void queue_prepare(struct dmanic_queue *queue, struct list_head *ops,
  */
 static int queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
 {
-	LIST_HEAD(failed);
-	LIST_HEAD(ready);
-	LIST_HEAD(ops);
-	u32 tail;
-	int nr;
+	struct queue_batch batch = {
+		.ops = LIST_HEAD_INIT(batch.ops),
+		.failed = LIST_HEAD_INIT(batch.failed),
+		.done = LIST_HEAD_INIT(batch.done),
+		.ready = LIST_HEAD_INIT(batch.ready),
+	};
+	u32 tail, left;
+	int nr, total = 0;
 
 	lockdep_assert_held(&queue->submit_lock);
 	/* A: the tail before the entries */
@@ -275,20 +398,26 @@ static int queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
 		spin_unlock_irq(&queue->lock);
 		return -EINVAL;
 	}
-	nr = queue_take_ops(queue, min(to_submit, tail - queue->sq_head), &ops);
-	if (nr <= 0)
-		return nr;
-
-	queue_prepare(queue, &ops, &failed);
-	dmanic_stat_add(queue->node, DMANIC_STATS_A_POSTED, nr);
+	for (left = min(to_submit, tail - queue->sq_head); left; left -= nr) {
+		nr = queue_take_ops(queue, min(left, QUEUE_CHUNK), &batch.ops);
+		if (nr <= 0)
+			break;
+		queue_chunk(queue, &batch, nr);
+		total += nr;
+		/* B: entries are read before the head */
+		smp_store_release(&queue->ring->sq_head, queue->sq_head);
+		list_splice_tail_init(&batch.failed, &batch.done);
+		if (!list_empty(&batch.done))
+			dmanic_queue_complete(&batch.done);
+		cond_resched();
+	}
+	if (!total)
+		return left ? nr : 0;
+	dmanic_stat_add(queue->node, DMANIC_STATS_A_POSTED, total);
 	dmanic_stat_add(queue->node, DMANIC_STATS_A_DOORBELLS, 1);
-	queue_start(queue, &ops, &ready);
-	if (!list_empty(&ready))
-		*spend = queue->node->link->submit(queue->node, &ready,
-						   DMANIC_SUBMIT_INLINE);
-	if (!list_empty(&failed))
-		dmanic_queue_complete(&failed);
-	return nr;
+	if (!list_empty(&batch.ready))
+		*spend = queue->node->link->submit(queue->node, &batch.ready);
+	return total;
 }
 
 /* A modelled card: the poster pays with time, not with CPU */
@@ -308,30 +437,61 @@ static bool queue_has(const struct dmanic_queue *queue, u32 min_complete)
 	return queue_unconsumed(queue) >= min_complete;
 }
 
-static int queue_wait(struct dmanic_queue *queue, u32 min_complete, u64 timeout_ns)
+/* Entries that were left for lack of room may be taken now */
+static bool queue_has_room(const struct dmanic_queue *queue, u32 to_submit)
 {
-	ktime_t timeout = KTIME_MAX;
+	return to_submit &&
+	       READ_ONCE(queue->ring->sq_tail) != READ_ONCE(queue->sq_head) &&
+	       queue_unconsumed(queue) + READ_ONCE(queue->in_flight) <
+	       queue->cq_entries;
+}
+
+/* Sleep until there is something to do, at most until @until */
+static int queue_wait(struct dmanic_queue *queue, const struct dmanic_enter *arg,
+		      ktime_t until)
+{
+	ktime_t left = KTIME_MAX;
 	int ret;
 
-	if (queue_has(queue, min_complete))
+	if (queue_has(queue, arg->min_complete))
 		return 0;
-	if (!timeout_ns)
-		return -ETIME;
-	if (timeout_ns < KTIME_MAX)
-		timeout = ns_to_ktime(timeout_ns);
+	if (until != KTIME_MAX) {
+		left = ktime_sub(until, ktime_get());
+		if (left <= 0)
+			return -ETIME;
+	}
 	ret = wait_event_interruptible_hrtimeout(queue->wait,
-						 queue_has(queue, min_complete) ||
-						 dmanic_node_dead(queue->node),
-						 timeout);
+				queue_has(queue, arg->min_complete) ||
+				queue_has_room(queue, arg->to_submit - arg->submitted) ||
+				dmanic_node_dead(queue->node), left);
 	return ret == -ERESTARTSYS ? -EINTR : ret;
+}
+
+/* Submit what there is room for; the rest stays in the ring */
+static int queue_submit_some(struct dmanic_queue *queue, struct dmanic_enter *arg)
+{
+	u64 spend = 0;
+	int ret;
+
+	if (arg->submitted == arg->to_submit)
+		return 0;
+	if (mutex_lock_killable(&queue->submit_lock))
+		return -EINTR;
+	ret = queue_submit(queue, arg->to_submit - arg->submitted, &spend);
+	if (ret > 0)
+		arg->submitted += ret;
+	if (spend)
+		queue_spend(spend);
+	mutex_unlock(&queue->submit_lock);
+	return min(ret, 0);
 }
 
 static int queue_ioctl_enter(void *object, void *data, struct dmanic_late *late)
 {
 	struct dmanic_queue *queue = object;
 	struct dmanic_enter *arg = data;
-	u64 spend = 0;
-	int ret = 0;
+	ktime_t until = KTIME_MAX;
+	int ret;
 
 	arg->submitted = 0;
 	arg->available = 0;
@@ -339,25 +499,21 @@ static int queue_ioctl_enter(void *object, void *data, struct dmanic_late *late)
 		return -EOPNOTSUPP;
 	if (arg->min_complete > queue->cq_entries)
 		return -EINVAL;
-	if (dmanic_node_dead(queue->node))
-		return -ENODEV;
+	if (arg->min_complete && arg->timeout_ns < KTIME_MAX)
+		until = ktime_add_safe(ktime_get(), ns_to_ktime(arg->timeout_ns));
 
-	if (arg->to_submit) {
-		if (mutex_lock_killable(&queue->submit_lock))
-			return -EINTR;
-		ret = queue_submit(queue, arg->to_submit, &spend);
-		if (ret > 0)
-			arg->submitted = ret;
-		if (spend)
-			queue_spend(spend);
-		mutex_unlock(&queue->submit_lock);
-	}
-	if (ret >= 0 && arg->min_complete)
-		ret = queue_wait(queue, arg->min_complete, arg->timeout_ns);
+	do {
+		if (dmanic_node_dead(queue->node))
+			return -ENODEV;
+		ret = queue_submit_some(queue, arg);
+		if (!ret && arg->min_complete)
+			ret = queue_wait(queue, arg, until);
+	} while (!ret && !queue_has(queue, arg->min_complete));
+
 	arg->available = min(queue_unconsumed(queue), queue->cq_entries);
 	if (dmanic_node_dead(queue->node))
 		return -ENODEV;
-	return ret < 0 ? ret : 0;
+	return ret;
 }
 
 static const struct dmanic_ioctl queue_ioctls[] = {

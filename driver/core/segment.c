@@ -3,7 +3,8 @@
  * segment.c - memory a context may use, and may export
  *
  * ctx->lock orders create, export, revoke and destroy. Posting looks segments
- * up under RCU and takes a reference to the mem, not to the segment.
+ * up under RCU; the segment keeps its reference to the mem until a grace period
+ * after it was hidden, so what was found under RCU may be used or referenced.
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -99,14 +100,24 @@ static int segment_unexport(struct dmanic_ctx *ctx, struct dmanic_segment *seg)
 	return 0;
 }
 
+/* Nobody finds it any more, here or from another node */
+static void segment_hide(struct dmanic_ctx *ctx, struct dmanic_segment *seg)
+{
+	lockdep_assert_held(&ctx->lock);
+	xa_erase(&ctx->segments, seg->id);
+	if (seg->export)
+		dmanic_export_hide(seg->export);
+}
+
+/* An RCU grace period after segment_hide() */
 static void segment_free(struct dmanic_ctx *ctx, struct dmanic_segment *seg)
 {
-	xa_erase(&ctx->segments, seg->id);
-	segment_unexport(ctx, seg);
+	if (seg->export)
+		dmanic_export_free(seg->export);
 	dmanic_export_unreserve(ctx->node, seg->id);
 	dmanic_mem_put_sleep(seg->mem);
 	atomic_dec(&ctx->node->nr_segments);
-	kfree_rcu(seg, rcu);
+	kfree(seg);
 }
 
 /**
@@ -125,24 +136,34 @@ int dmanic_segment_destroy(struct dmanic_ctx *ctx, struct dmanic_segment_id *arg
 	mutex_lock(&ctx->lock);
 	seg = segment_find(ctx, arg->id);
 	if (seg)
-		segment_free(ctx, seg);
+		segment_hide(ctx, seg);
 	mutex_unlock(&ctx->lock);
-	return seg ? 0 : -ENOENT;
+	if (!seg)
+		return -ENOENT;
+	synchronize_rcu_expedited();
+	segment_free(ctx, seg);
+	return 0;
 }
 
 /**
- * dmanic_segment_destroy_all() - the context goes
+ * dmanic_segment_destroy_all() - the context goes; nobody posts any more
  * @ctx: the context
  */
 void dmanic_segment_destroy_all(struct dmanic_ctx *ctx)
 {
 	struct dmanic_segment *seg;
 	unsigned long id;
+	bool any = false;
 
-	mutex_lock(&ctx->lock);
+	xa_for_each(&ctx->segments, id, seg) {
+		if (seg->export)
+			dmanic_export_hide(seg->export);
+		any = true;
+	}
+	if (any)
+		synchronize_rcu_expedited();
 	xa_for_each(&ctx->segments, id, seg)
 		segment_free(ctx, seg);
-	mutex_unlock(&ctx->lock);
 	xa_destroy(&ctx->segments);
 }
 
@@ -220,26 +241,21 @@ int dmanic_segment_revoke(struct dmanic_ctx *ctx, struct dmanic_segment_id *arg)
 }
 
 /**
- * dmanic_segment_mem_get() - memory of a segment, for posting
+ * dmanic_segment_mem() - memory of a segment, for posting
  * @ctx: the context
  * @id: chosen by the user
  *
- * Return: the mem with a reference, or NULL.
+ * Return: the mem, valid under RCU, or NULL.
  */
-struct dmanic_mem *dmanic_segment_mem_get(struct dmanic_ctx *ctx, u32 id)
+struct dmanic_mem *dmanic_segment_mem(struct dmanic_ctx *ctx, u32 id)
 {
-	struct dmanic_mem *mem = NULL;
 	struct dmanic_segment *seg;
 
 	if (id >= DMANIC_ID_END)
 		return NULL;
 	id = array_index_nospec(id, DMANIC_ID_END);
-	rcu_read_lock();
 	seg = xa_load(&ctx->segments, id);
-	if (seg && refcount_inc_not_zero(&seg->mem->ref))
-		mem = seg->mem;
-	rcu_read_unlock();
-	return mem;
+	return seg ? seg->mem : NULL;
 }
 
 /**
@@ -257,7 +273,11 @@ int dmanic_segment_mmap(struct dmanic_ctx *ctx, struct vm_area_struct *vma)
 
 	if (offset >> SEGMENT_MMAP_SHIFT > U32_MAX)
 		return -EINVAL;
-	mem = dmanic_segment_mem_get(ctx, offset >> SEGMENT_MMAP_SHIFT);
+	rcu_read_lock();
+	mem = dmanic_segment_mem(ctx, offset >> SEGMENT_MMAP_SHIFT);
+	if (mem)
+		refcount_inc(&mem->ref);
+	rcu_read_unlock();
 	if (!mem)
 		return -EINVAL;
 	ret = dmanic_mem_mmap(mem, vma, offset & (BIT_ULL(SEGMENT_MMAP_SHIFT) - 1));

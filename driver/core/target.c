@@ -3,69 +3,70 @@
  * target.c - the receiving side: the one place where an access from another
  * node is checked
  *
- * Links call these from process context or softirq, under RCU for the node.
- * An access holds export->active from get to put; revoke waits for it, so a
- * link keeps that short (at most a few hundred KiB of copying).
+ * Links call these from process context or softirq. A short access (one page or
+ * two, a notify) is made under RCU alone: find, allow, touch. A longer one holds
+ * export->active from get to put. Revoke waits for both, so a link that copies
+ * much looks around now and then.
  */
 #include <crypto/algapi.h>
-#include <linux/nospec.h>
 
 #include "dmanic.h"
 #include "trace.h"
 
-/* Take @active and check the key: what every access begins with */
-static u32 target_find(struct dmanic_node *node, const struct dmanic_target *target,
+/**
+ * dmanic_target_find() - find an export and check the key
+ * @node: whose export
+ * @target: id and key as the initiator named them
+ * @kind: what it has to be
+ * @export: out; valid under RCU, which the caller holds
+ *
+ * Return: enum dmanic_status.
+ */
+u32 dmanic_target_find(struct dmanic_node *node, const struct dmanic_target *target,
 		       enum dmanic_export_kind kind, struct dmanic_export **export)
 {
 	struct dmanic_export *found;
+	u32 status;
 
-	rcu_read_lock();
 	found = xa_load(&node->exports, target->id);
-	if (found && !refcount_inc_not_zero(&found->active))
-		found = NULL;
-	rcu_read_unlock();
 	if (!found)
-		return DMANIC_STATUS_NO_SEGMENT;
+		status = DMANIC_STATUS_NO_SEGMENT;
+	else if (crypto_memneq(&found->key, &target->key, sizeof(found->key)))
+		status = DMANIC_STATUS_ACCESS;
+	else
+		status = found->kind == kind ? DMANIC_STATUS_OK :
+					       DMANIC_STATUS_INVALID;
+	if (status)
+		dmanic_stat_add(node, DMANIC_STATS_A_TARGET_REFUSED, 1);
 	*export = found;
-	if (crypto_memneq(&found->key, &target->key, sizeof(found->key)))
-		return DMANIC_STATUS_ACCESS;
-	return found->kind == kind ? DMANIC_STATUS_OK : DMANIC_STATUS_INVALID;
-}
-
-/* Count a refusal and let go of what was found */
-static u32 target_refuse(struct dmanic_node *node, struct dmanic_export *export,
-			 u32 status)
-{
-	if (export)
-		dmanic_target_put(export);
-	dmanic_stat_add(node, DMANIC_STATS_A_TARGET_REFUSED, 1);
 	return status;
 }
 
 /**
- * dmanic_target_open() - begin looking at an export (connect, notify)
- * @node: whose export
- * @target: id and key as the initiator named them
- * @kind: what it has to be
- * @export: out, for dmanic_target_put()
+ * dmanic_target_allow() - may this access be made
+ * @export: a segment, found
+ * @right: DMANIC_RIGHT_* needed
+ * @offset: into the segment
+ * @span: bytes from the first to the last touched
  *
  * Return: enum dmanic_status.
  */
-u32 dmanic_target_open(struct dmanic_node *node, const struct dmanic_target *target,
-		       enum dmanic_export_kind kind, struct dmanic_export **export)
+u32 dmanic_target_allow(const struct dmanic_export *export, u32 right, u64 offset,
+			u64 span)
 {
-	struct dmanic_export *found = NULL;
-	u32 status;
+	u32 status = DMANIC_STATUS_OK;
 
-	status = target_find(node, target, kind, &found);
+	if ((export->rights & right) != right)
+		status = DMANIC_STATUS_ACCESS;
+	else if (!dmanic_range_ok(export->length, offset, span))
+		status = DMANIC_STATUS_BOUNDS;
 	if (status)
-		return target_refuse(node, found, status);
-	*export = found;
-	return DMANIC_STATUS_OK;
+		dmanic_stat_add(export->node, DMANIC_STATS_A_TARGET_REFUSED, 1);
+	return status;
 }
 
 /**
- * dmanic_target_get() - begin an access to a segment
+ * dmanic_target_get() - begin an access to a segment that outlives RCU
  * @node: whose export
  * @target: id and key as the initiator named them
  * @right: DMANIC_RIGHT_* needed
@@ -79,18 +80,17 @@ u32 dmanic_target_get(struct dmanic_node *node, const struct dmanic_target *targ
 		      u32 right, u64 offset, u64 span,
 		      struct dmanic_export **export)
 {
-	struct dmanic_export *found = NULL;
 	u32 status;
 
-	status = target_find(node, target, DMANIC_EXPORT_SEGMENT, &found);
-	if (!status && (found->rights & right) != right)
-		status = DMANIC_STATUS_ACCESS;
-	if (!status && !dmanic_range_ok(found->length, offset, span))
-		status = DMANIC_STATUS_BOUNDS;
-	if (status)
-		return target_refuse(node, found, status);
-	*export = found;
-	return DMANIC_STATUS_OK;
+	rcu_read_lock();
+	status = dmanic_target_find(node, target, DMANIC_EXPORT_SEGMENT, export);
+	if (!status)
+		status = dmanic_target_allow(*export, right, offset, span);
+	/* Still published a moment ago, so the owner's one is in it */
+	if (!status)
+		refcount_inc(&(*export)->active);
+	rcu_read_unlock();
+	return status;
 }
 
 /**
@@ -118,13 +118,14 @@ u32 dmanic_target_notify(struct dmanic_node *node, const struct dmanic_target *t
 	struct dmanic_export *export;
 	u32 status;
 
-	status = dmanic_target_open(node, target, DMANIC_EXPORT_IRQ, &export);
-	if (status)
-		return status;
-	status = dmanic_irq_raise(export->irq, payload, from);
-	if (!status)
-		dmanic_stat_add(node, DMANIC_STATS_A_NOTIFIES_RAISED, 1);
+	rcu_read_lock();
+	status = dmanic_target_find(node, target, DMANIC_EXPORT_IRQ, &export);
+	if (!status) {
+		status = dmanic_irq_raise(export->irq, payload, from);
+		if (!status)
+			dmanic_stat_add(node, DMANIC_STATS_A_NOTIFIES_RAISED, 1);
+	}
+	rcu_read_unlock();
 	trace_dmanic_notify(node, target->id, payload, from, status);
-	dmanic_target_put(export);
 	return status;
 }

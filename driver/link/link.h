@@ -13,9 +13,6 @@
 #include "dmanic.h"
 #include "model.h"
 
-/* The caller may be made to do the work, and may sleep */
-#define DMANIC_SUBMIT_INLINE	(1U << 0)
-
 /**
  * struct dmanic_link_ops - what a link can do
  * @type: "loop"
@@ -23,6 +20,9 @@
  * @connect: find an export on @target->node. By name when @name is not NULL
  *	(waiting at most @timeout_ns), else by target->id and key. Fills
  *	@target, @rights and @length. May sleep. 0 or -errno.
+ * @run: called under RCU by the poster: do what is quickly done from the head of
+ *	@ops and move it to @done, with op->mem NULL; nothing when the queue has
+ *	operations with the link, or order would be lost
  * @submit: take all @ops (of one queue, in order). Returns how many
  *	nanoseconds the poster has to spend, for a link that models a card.
  * @cancel: complete what is not yet under way of @queue as CANCELLED, stop
@@ -41,8 +41,9 @@ struct dmanic_link_ops {
 	int (*connect)(struct dmanic_node *node, struct dmanic_target *target,
 		       enum dmanic_export_kind kind, const char *name,
 		       const u64 *secret, u64 timeout_ns, u32 *rights, u64 *length);
-	u64 (*submit)(struct dmanic_node *node, struct list_head *ops,
-		      unsigned int flags);
+	void (*run)(struct dmanic_node *node, struct list_head *ops,
+		    struct list_head *done);
+	u64 (*submit)(struct dmanic_node *node, struct list_head *ops);
 	void (*cancel)(struct dmanic_node *node, struct dmanic_queue *queue);
 	u32 (*nr_nodes)(struct dmanic_node *node);
 	void (*stop)(struct dmanic_node *node);

@@ -121,7 +121,7 @@ static void loop_copy_piece(const struct dmanic_op *op, struct dmanic_export *ex
  * Copy all blocks. Looks around every LOOP_CHUNK bytes: a queue being closed
  * or a stopping node must not wait for gigabytes.
  */
-static u32 loop_copy(struct dmanic_op *op, struct dmanic_export *export, bool inline_op)
+static u32 loop_copy(struct dmanic_op *op, struct dmanic_export *export, bool quick)
 {
 	u64 local = op->local_offset, remote = op->remote_offset;
 	u64 since = 0, done, piece;
@@ -132,7 +132,7 @@ static u32 loop_copy(struct dmanic_op *op, struct dmanic_export *export, bool in
 			piece = min_t(u64, op->block - done, LOOP_CHUNK);
 			loop_copy_piece(op, export, local + done, remote + done, piece);
 			since += piece + SZ_64;
-			if (since < LOOP_CHUNK || inline_op)
+			if (since < LOOP_CHUNK || quick)
 				continue;
 			since = 0;
 			if (dmanic_queue_dying(op->queue))
@@ -153,7 +153,7 @@ static u64 loop_span(const struct dmanic_op *op)
 	return op->count ? (op->count - 1) * op->remote_stride + op->block : 0;
 }
 
-static u32 loop_data(struct loop_node *ln, struct dmanic_op *op, bool inline_op)
+static u32 loop_data(struct loop_node *ln, struct dmanic_op *op)
 {
 	u32 right = loop_is_read(op) ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
 	struct dmanic_export *export;
@@ -171,7 +171,7 @@ static u32 loop_data(struct loop_node *ln, struct dmanic_op *op, bool inline_op)
 	rcu_read_unlock();
 	if (status)
 		return status;
-	status = loop_copy(op, export, inline_op);
+	status = loop_copy(op, export, false);
 	dmanic_target_put(export);
 	return status;
 }
@@ -226,7 +226,7 @@ static void loop_run(struct loop_node *ln, struct dmanic_op *op)
 {
 	u32 status;
 
-	status = loop_data(ln, op, false);
+	status = loop_data(ln, op);
 	if (op->due)
 		loop_sleep_until(op);
 	if (!status && loop_has_notify(op))
@@ -276,29 +276,75 @@ static bool loop_small(const struct dmanic_op *op)
 	return op->count <= 64 && dmanic_op_bytes(op) <= LOOP_INLINE_MAX;
 }
 
+/**
+ * struct loop_found - where the last operation of a batch went; under RCU
+ * @target: as it named it
+ * @export: what it is; NULL: none yet
+ */
+struct loop_found {
+	struct dmanic_target target;
+	struct dmanic_export *export;
+};
+
+static bool loop_same(const struct dmanic_target *a, const struct dmanic_target *b)
+{
+	return a->node == b->node && a->id == b->id && a->key == b->key &&
+	       a->incarnation == b->incarnation;
+}
+
+/* A small data operation, by the poster, under RCU */
+static u32 loop_quick(struct loop_node *ln, struct dmanic_op *op,
+		      struct loop_found *found)
+{
+	u32 right = loop_is_read(op) ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
+	struct loop_node *peer;
+	u32 status;
+
+	if (!found->export || !loop_same(&found->target, &op->target)) {
+		found->export = NULL;
+		status = loop_peer(ln, &op->target, &peer);
+		if (!status)
+			status = dmanic_target_find(&peer->node, &op->target,
+						    DMANIC_EXPORT_SEGMENT,
+						    &found->export);
+		if (status) {
+			found->export = NULL;
+			return status;
+		}
+		found->target = op->target;
+	}
+	status = dmanic_target_allow(found->export, right, op->remote_offset,
+				     loop_span(op));
+	return status ? status : loop_copy(op, found->export, true);
+}
+
 /*
  * Do what is small at the head of @ops. Only while nothing of the queue is
  * with the worker, or order would be lost.
  */
-static void loop_inline(struct loop_node *ln, struct list_head *ops)
+static void loop_run_quick(struct dmanic_node *node, struct list_head *ops,
+			   struct list_head *done)
 {
-	struct dmanic_op *op, *next;
-	LIST_HEAD(done);
+	struct loop_node *ln = to_loop(node);
+	struct loop_found found = {};
+	struct dmanic_op *op;
 
-	op = list_first_entry(ops, struct dmanic_op, entry);
-	if (atomic_read(&op->queue->link_pending))
+	op = list_first_entry_or_null(ops, struct dmanic_op, entry);
+	if (!op || !READ_ONCE(ln->free) || atomic_read(&op->queue->link_pending))
 		return;
 	/* Pairs with loop_complete_one() */
 	smp_mb__after_atomic();
-	list_for_each_entry_safe(op, next, ops, entry) {
+	list_for_each_entry(op, ops, entry) {
 		if (!loop_small(op))
 			break;
-		op->status = loop_data(ln, op, true);
+		trace_dmanic_start(op);
+		if (op->mem)
+			op->status = loop_quick(ln, op, &found);
 		if (!op->status && loop_has_notify(op))
 			op->status = loop_notify(ln, op);
-		list_move_tail(&op->entry, &done);
+		op->mem = NULL;
 	}
-	dmanic_queue_complete(&done);
+	list_cut_before(done, ops, &op->entry);
 }
 
 static u64 loop_doorbell(struct loop_node *ln, struct list_head *ops)
@@ -321,19 +367,12 @@ static u64 loop_doorbell(struct loop_node *ln, struct list_head *ops)
 	return poster;
 }
 
-static u64 loop_submit(struct dmanic_node *node, struct list_head *ops,
-		       unsigned int flags)
+static u64 loop_submit(struct dmanic_node *node, struct list_head *ops)
 {
 	struct loop_node *ln = to_loop(node);
 	struct dmanic_op *op;
 	u64 poster = 0;
 	bool idle;
-
-	if ((flags & DMANIC_SUBMIT_INLINE) && READ_ONCE(ln->free)) {
-		loop_inline(ln, ops);
-		if (list_empty(ops))
-			return 0;
-	}
 
 	spin_lock(&ln->lock);
 	if (ln->stopped) {
@@ -474,12 +513,13 @@ static int loop_connect(struct dmanic_node *node, struct dmanic_target *target,
 		if (ret)
 			goto out_put;
 	}
-	ret = loop_errno(dmanic_target_open(&peer->node, target, kind, &export));
-	if (ret)
-		goto out_put;
-	*rights = export->rights;
-	*length = export->length;
-	dmanic_target_put(export);
+	rcu_read_lock();
+	ret = loop_errno(dmanic_target_find(&peer->node, target, kind, &export));
+	if (!ret) {
+		*rights = export->rights;
+		*length = export->length;
+	}
+	rcu_read_unlock();
 out_put:
 	dmanic_node_put(&peer->node);
 	return ret;
@@ -574,6 +614,7 @@ static const struct dmanic_link_ops loop_ops = {
 	.features = DMANIC_FEATURE_STRIDED | DMANIC_FEATURE_NOTIFY |
 		    DMANIC_FEATURE_USER_MEMORY,
 	.connect = loop_connect,
+	.run = loop_run_quick,
 	.submit = loop_submit,
 	.cancel = loop_cancel,
 	.nr_nodes = loop_nr_nodes,

@@ -3,8 +3,9 @@
  * The block plan of a processor grid: who computes which block, when, and with
  * whom it exchanges which bytes.
  *
- * Pure, as nic_tile_plan.h, whose rules and errors hold here too: thread-safe
- * as long as the callers do not write to the same object, never blocking, exact.
+ * Pure and exact, as nic_tile_plan.h, whose rules and errors hold here too:
+ * thread-safe as long as the callers do not write to the same object, never
+ * blocking.
  *
  * Source: "[P]" is the paper on overlapped tile execution over PCI-SCI DMA
  * (Dolphin D330, 3 x 3 nodes); sections and equations are its own.

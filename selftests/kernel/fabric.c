@@ -300,7 +300,7 @@ static int dump_device(const struct nlmsghdr *header, void *data)
 	struct dump *dump = data;
 
 	read_device(header, &device);
-	if (strncmp(device.name, dump->prefix, strlen(dump->prefix)))
+	if (strncmp(device.name, dump->prefix, strlen(dump->prefix)) != 0)
 		return MNL_CB_OK;
 	if (dump->count < dump->room)
 		dump->devices[dump->count] = device;

@@ -78,7 +78,8 @@ void harness_add_test(struct harness_fixture *fixture,
 
 unsigned int harness_slow(void)
 {
-	const char *text = getenv("DMANIC_TEST_SLOW");
+	/* SCALE is what run-all multiplies its limit with. */
+	const char *text = getenv("DMANIC_TEST_SLOW") ?: getenv("SCALE");
 	long slow = text ? strtol(text, NULL, 10) : 1;
 
 	return slow > 0 && slow < 10000 ? (unsigned int)slow : 1;
@@ -161,8 +162,9 @@ void harness_compare(const char *file, int line, const char *left,
 		     const char *operator, const char *right, long long a,
 		     long long b)
 {
-	harness_fail(file, line, "expected %s %s %s: %lld (%#llx) and %lld (%#llx)",
-		     left, operator, right, a, a, b, b);
+	harness_fail(file, line,
+		     "expected %s %s %s: %lld (%#llx) and %lld (%#llx)", left,
+		     operator, right, a, a, b, b);
 }
 
 void harness_abort(void)
@@ -383,7 +385,7 @@ int harness_main(int argc, char **argv, const struct harness_program *program)
 	const char *reason;
 
 	if (argc > 1 && argv[1][0] == '-') {
-		if (strcmp(argv[1], "-l")) {
+		if (strcmp(argv[1], "-l") != 0) {
 			fprintf(stderr, "usage: %s [-l] [PATTERN...]\n",
 				argv[0]);
 			return 2;

@@ -13,7 +13,7 @@
  *	FIXTURE_VARIANT(thing) { size_t length; };		(optional)
  *	FIXTURE_VARIANT_ADD(thing, page) { .length = 4096 };
  *	TEST_F(thing, case) { ASSERT_EQ(f(self->fd), 0); }	thing__case.page
- *	TEST(thing, case) { ... }				without a fixture
+ *	TEST(thing, case) { ... }			without a fixture
  *
  * ASSERT_* leaves the test (teardown still runs), EXPECT_* goes on. Both may be
  * used in helpers, in threads (an ASSERT ends the thread) and in forked
@@ -184,41 +184,43 @@ unsigned int harness_slow(void);
 	}								\
 	static void f##__##t(void)
 
-/* Whole numbers of any kind; ordering is that of signed 64-bit ones */
-#define HARNESS_CHECK(a, operator, b, then) do {			\
+/*
+ * Whole numbers of any kind; ordering is that of signed 64-bit ones. The texts
+ * are made by the outermost macro, before it replaces what they hold.
+ */
+#define HARNESS_CHECK(a, left, operator, b, right, then) do {		\
 	long long left_ = (long long)(a);				\
 	long long right_ = (long long)(b);				\
 									\
 	if (!(left_ operator right_)) {					\
-		harness_compare(__FILE__, __LINE__, #a, #operator, #b,	\
-				left_, right_);				\
+		harness_compare(__FILE__, __LINE__, left, #operator,	\
+				right, left_, right_);			\
 		then;							\
 	}								\
 } while (0)
 
-#define HARNESS_CHECK_TRUE(condition, then) do {			\
+#define HARNESS_CHECK_TRUE(condition, text, then) do {			\
 	if (!(condition)) {						\
-		harness_fail(__FILE__, __LINE__, "not true: %s",	\
-			     #condition);				\
+		harness_fail(__FILE__, __LINE__, "not true: %s", text);	\
 		then;							\
 	}								\
 } while (0)
 
-#define EXPECT_EQ(a, b)	HARNESS_CHECK(a, ==, b, (void)0)
-#define EXPECT_NE(a, b)	HARNESS_CHECK(a, !=, b, (void)0)
-#define EXPECT_LT(a, b)	HARNESS_CHECK(a, <, b, (void)0)
-#define EXPECT_LE(a, b)	HARNESS_CHECK(a, <=, b, (void)0)
-#define EXPECT_GT(a, b)	HARNESS_CHECK(a, >, b, (void)0)
-#define EXPECT_GE(a, b)	HARNESS_CHECK(a, >=, b, (void)0)
-#define EXPECT_TRUE(c)	HARNESS_CHECK_TRUE(c, (void)0)
+#define EXPECT_EQ(a, b)	HARNESS_CHECK(a, #a, ==, b, #b, (void)0)
+#define EXPECT_NE(a, b)	HARNESS_CHECK(a, #a, !=, b, #b, (void)0)
+#define EXPECT_LT(a, b)	HARNESS_CHECK(a, #a, <, b, #b, (void)0)
+#define EXPECT_LE(a, b)	HARNESS_CHECK(a, #a, <=, b, #b, (void)0)
+#define EXPECT_GT(a, b)	HARNESS_CHECK(a, #a, >, b, #b, (void)0)
+#define EXPECT_GE(a, b)	HARNESS_CHECK(a, #a, >=, b, #b, (void)0)
+#define EXPECT_TRUE(c)	HARNESS_CHECK_TRUE(c, #c, (void)0)
 
-#define ASSERT_EQ(a, b)	HARNESS_CHECK(a, ==, b, harness_abort())
-#define ASSERT_NE(a, b)	HARNESS_CHECK(a, !=, b, harness_abort())
-#define ASSERT_LT(a, b)	HARNESS_CHECK(a, <, b, harness_abort())
-#define ASSERT_LE(a, b)	HARNESS_CHECK(a, <=, b, harness_abort())
-#define ASSERT_GT(a, b)	HARNESS_CHECK(a, >, b, harness_abort())
-#define ASSERT_GE(a, b)	HARNESS_CHECK(a, >=, b, harness_abort())
-#define ASSERT_TRUE(c)	HARNESS_CHECK_TRUE(c, harness_abort())
+#define ASSERT_EQ(a, b)	HARNESS_CHECK(a, #a, ==, b, #b, harness_abort())
+#define ASSERT_NE(a, b)	HARNESS_CHECK(a, #a, !=, b, #b, harness_abort())
+#define ASSERT_LT(a, b)	HARNESS_CHECK(a, #a, <, b, #b, harness_abort())
+#define ASSERT_LE(a, b)	HARNESS_CHECK(a, #a, <=, b, #b, harness_abort())
+#define ASSERT_GT(a, b)	HARNESS_CHECK(a, #a, >, b, #b, harness_abort())
+#define ASSERT_GE(a, b)	HARNESS_CHECK(a, #a, >=, b, #b, harness_abort())
+#define ASSERT_TRUE(c)	HARNESS_CHECK_TRUE(c, #c, harness_abort())
 
 /* A failure with words of its own */
 #define FAIL(...) do {							\

@@ -270,7 +270,7 @@ TEST(fork, child_may_map_what_it_inherited)
 		fill(expected, 4096, 9);
 		data = mmap(NULL, 4096, PROT_READ, MAP_SHARED, node.fd,
 			    local.mmap_offset);
-		_exit(data == MAP_FAILED || memcmp(data, expected, 4096));
+		_exit(data == MAP_FAILED || memcmp(data, expected, 4096) != 0);
 	}
 	ASSERT_EQ(waitpid(child, &status, 0), child);
 	EXPECT_EQ(status, 0);

@@ -162,6 +162,7 @@ TEST_F(queue, nop_completes_with_its_cookie)
 		EXPECT_EQ(cqe.cookie, i * 1000);
 		EXPECT_EQ(cqe.status, DMANIC_STATUS_OK);
 		EXPECT_EQ(cqe.opcode, DMANIC_OP_NOP);
+		EXPECT_EQ(cqe.flags, 0);
 		EXPECT_EQ(cqe.result, 0);
 		EXPECT_EQ(cqe.reserved, 0);
 		EXPECT_EQ(queue_wait(&self->queue).cookie, i * 1000 + 1);
@@ -190,6 +191,7 @@ static void expect_bad(struct queue_self *self, const struct dmanic_sqe *bad,
 			seen = true;
 			EXPECT_EQ(cqe.status, status);
 			EXPECT_EQ(cqe.opcode, bad->opcode);
+			EXPECT_EQ(cqe.flags, bad->flags);
 		} else {
 			EXPECT_EQ(cqe.status, DMANIC_STATUS_OK);
 		}

@@ -328,10 +328,12 @@ static void bandwidth_check(const struct bandwidth *bw)
 			 point->depth);
 		report_check(bw->run->report, name, ratio >= bounds[i].ratio,
 			     "%.3f of memcpy (%.0f of %.0f MB/s, spread %.0f "
-			     "and %.0f %%), bound %.2f", ratio,
+			     "and %.0f %%), bound %.2f%s", ratio,
 			     point->device.median, point->memcpy.median,
 			     100 * point->device.spread,
-			     100 * point->memcpy.spread, bounds[i].ratio);
+			     100 * point->memcpy.spread, bounds[i].ratio,
+			     bw->run->stalled ? "; not to be believed, the "
+			     "CPUs did not both run" : "");
 	}
 }
 

@@ -72,7 +72,7 @@ int cpu_choose(struct run *run)
 	return 0;
 }
 
-/* Even: ours. Odd: the other thread's. LINE_END: go home. */
+/* Even: ours. Odd: the other thread's. LINE_END: go home; far from any turn. */
 #define LINE_END	UINT32_MAX
 
 struct line {
@@ -129,7 +129,7 @@ static void handoff_measure(struct line *line, struct handoff *handoff)
 	while (now - begin < HANDOFF_NS) {
 		atomic_store_explicit(&line->turn, turn + 1,
 				      memory_order_release);
-		turn = (turn + 2) & 0xffff;
+		turn += 2;
 		for (spins = 1;; spins++) {
 			if (atomic_load_explicit(&line->turn,
 						 memory_order_acquire) == turn)
@@ -157,7 +157,8 @@ static void handoff_report(struct run *run, struct handoff *handoff)
 	result = report_result(run->report, &point);
 	report_param_number(result, "cpu", run->cpu[0]);
 	report_param_number(result, "peer_cpu", run->cpu[1]);
-	if (handoff->stalled > STALLED_MAX * (double)HANDOFF_NS)
+	run->stalled = handoff->stalled > STALLED_MAX * (double)HANDOFF_NS;
+	if (run->stalled)
 		run_note("CPU %d and CPU %d do not both run: %.0f of %llu ms in"
 			 " %u gaps between hand-overs. Do not believe times of"
 			 " spinning threads; free the CPUs, or give others with"

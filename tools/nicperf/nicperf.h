@@ -80,6 +80,7 @@ struct options {
  * @cpu: of the measuring and of the answering thread
  * @cpus: how many of @cpu are different CPUs
  * @handoff_checked: whether both really run was looked at
+ * @stalled: they did not
  * @failed: it was ended by run_fail()
  * @steps_done: lines measured so far
  */
@@ -91,6 +92,7 @@ struct run {
 	int cpu[2];
 	unsigned int cpus;
 	bool handoff_checked;
+	bool stalled;
 	bool failed;
 	uint64_t steps_done;
 };

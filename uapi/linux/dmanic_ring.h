@@ -165,6 +165,7 @@ enum dmanic_status {
  * @cookie: from the submission entry
  * @status: enum dmanic_status
  * @opcode: from the submission entry
+ * @flags: from the submission entry
  * @result: bytes moved (on failure: at least this many were not placed
  *	wrongly, but none may be relied on); atomics: the old value
  * @reserved: zero
@@ -172,7 +173,8 @@ enum dmanic_status {
 struct dmanic_cqe {
 	__aligned_u64 cookie;
 	__u32 status;
-	__u32 opcode;
+	__u16 opcode;
+	__u16 flags;
 	__aligned_u64 result;
 	__aligned_u64 reserved;
 };
@@ -227,8 +229,9 @@ struct dmanic_irq_event {
  * @raised: written by the driver: how often it was raised since creation
  * @seen: written by the program: how many of them it has taken notice of
  * @arm: as in struct dmanic_queue_ring
- * @event: event i is event[i & (depth - 1)]; it is valid while
- *	raised - i <= depth (read @raised again after reading the event)
+ * @event: event i is event[i & (depth - 1)]. STRICT: it stays until @seen passes
+ *	it. Otherwise it was read whole if @raised, read again afterwards, is
+ *	still less than i + depth: the driver writes an event before it counts it.
  */
 struct dmanic_irq_ring {
 	__aligned_u64 raised;

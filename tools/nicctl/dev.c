@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * dev.c - nicctl dev: make, change, show and remove devices
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nicctl.h"
+
+static const char *selected(const struct request *request)
+{
+	return request->name ? request->name : request->fabric;
+}
+
+static int change(struct nicctl *ctl, const char *what, uint8_t command,
+		  const struct request *request)
+{
+	int status = nicctl_connect(ctl);
+
+	if (status)
+		return status;
+	if (devices_change(&ctl->nl, command, request))
+		return nicctl_fail(ctl, what, "%s: %s", selected(request),
+				   ctl->nl.error);
+	report_check(ctl->report, what, true, "%s", selected(request));
+	return EXIT_SUCCESS;
+}
+
+static int show_run(struct nicctl *ctl)
+{
+	struct request request = { 0 };
+	struct devices devices = { 0 };
+	int status;
+
+	if (request_devices(&request, &ctl->args) || args_end(&ctl->args))
+		return nicctl_usage(ctl, "dev");
+	status = nicctl_connect(ctl);
+	if (status)
+		return status;
+	if (devices_get(&ctl->nl, DMANIC_GENL_CMD_DEV_GET, &request, &devices))
+		status = nicctl_fail(ctl, "dev show", "%s%s%s",
+				     selected(&request) ? selected(&request) :
+							  "",
+				     selected(&request) ? ": " : "",
+				     ctl->nl.error);
+	else if (request.name && devices.n)
+		show_device(ctl, &devices.device[0]);
+	else
+		show_devices(ctl, &devices);
+	devices_free(&devices);
+	return status;
+}
+
+/*
+ * Which keywords there are depends on the type, so an unknown type is what
+ * must be told, whatever else is on the line.
+ */
+static int check_type(struct nicctl *ctl)
+{
+	char *const *word;
+
+	for (word = ctl->args.word; word[0] && word[1]; word++)
+		if (!strcmp(word[0], "type") && strcmp(word[1], "loop") != 0)
+			return nicctl_fail(ctl, "dev add",
+					   "link type \"%s\" is not in this version of the driver; types: loop",
+					   word[1]);
+	return 0;
+}
+
+static int add_run(struct nicctl *ctl)
+{
+	struct request request = { 0 };
+	struct args *args = &ctl->args;
+	int status;
+
+	if (request_prefix(&request, args))
+		return nicctl_usage(ctl, "dev");
+	status = check_type(ctl);
+	if (status)
+		return status;
+	if (request_keywords(&request, args, KEYWORDS_ADD))
+		return nicctl_usage(ctl, "dev");
+	if (!request.type || !request_has(&request, KEYWORD_NODES)) {
+		args_fail(args, "%s is missing: nicctl dev add PREFIX type loop nodes N",
+			  request.type ? "nodes" : "type");
+		return nicctl_usage(ctl, "dev");
+	}
+	return change(ctl, "dev add", DMANIC_GENL_CMD_DEV_NEW, &request);
+}
+
+/* NAME | fabric PREFIX, which must be there, then keywords */
+static int change_parse(struct nicctl *ctl, struct request *request,
+			unsigned int keywords)
+{
+	struct args *args = &ctl->args;
+
+	if (request_devices(request, args))
+		return nicctl_usage(ctl, "dev");
+	if (!selected(request)) {
+		args_fail(args, "which device is missing: NAME or fabric PREFIX");
+		return nicctl_usage(ctl, "dev");
+	}
+	if (request_keywords(request, args, keywords))
+		return nicctl_usage(ctl, "dev");
+	return 0;
+}
+
+static int set_run(struct nicctl *ctl)
+{
+	struct request request = { 0 };
+	int status = change_parse(ctl, &request, KEYWORDS_SET);
+
+	if (status)
+		return status;
+	if (!request.given) {
+		args_fail(&ctl->args, "nothing to change in %s",
+			  selected(&request));
+		return nicctl_usage(ctl, "dev");
+	}
+	return change(ctl, "dev set", DMANIC_GENL_CMD_DEV_SET, &request);
+}
+
+static int del_run(struct nicctl *ctl)
+{
+	struct request request = { 0 };
+	int status = change_parse(ctl, &request, KEYWORDS_DEL);
+
+	if (status)
+		return status;
+	return change(ctl, "dev del", DMANIC_GENL_CMD_DEV_DEL, &request);
+}
+
+static int dev_help_run(struct nicctl *ctl)
+{
+	return help_topic(ctl, "dev");
+}
+
+int dev_run(struct nicctl *ctl)
+{
+	static const char *const names[] = {
+		"show", "add", "set", "del", "help", NULL
+	};
+	static int (*const runs[])(struct nicctl *ctl) = {
+		show_run, add_run, set_run, del_run, dev_help_run
+	};
+	int command;
+
+	if (!args_peek(&ctl->args))
+		return show_run(ctl);
+	command = args_choose(&ctl->args, "command", names);
+	return command < 0 ? nicctl_usage(ctl, "dev") : runs[command](ctl);
+}

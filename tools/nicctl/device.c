@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * device.c - devices as the driver describes them
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+/* A list that changes more often than this is not worth waiting for */
+#define DUMPS	16
+
+/* ---- asking ---- */
+
+static void copy(char *text, size_t size, const struct nlattr *attr)
+{
+	snprintf(text, size, "%s", nl_text(attr));
+}
+
+static void device_read(struct device *device, const struct nlmsghdr *message)
+{
+	const struct nlattr *attr[DMANIC_A_MAX + 1];
+	const struct nlattr *model[DMANIC_MODEL_A_MAX + 1];
+	const struct nlattr *stats[DMANIC_STATS_A_MAX + 1];
+	size_t i;
+
+	nl_message_attrs(message, (struct nl_attrs){ attr, DMANIC_A_MAX });
+	nl_nested_attrs(attr[DMANIC_A_MODEL],
+			(struct nl_attrs){ model, DMANIC_MODEL_A_MAX });
+	nl_nested_attrs(attr[DMANIC_A_STATS],
+			(struct nl_attrs){ stats, DMANIC_STATS_A_MAX });
+	copy(device->name, sizeof(device->name), attr[DMANIC_A_NAME]);
+	copy(device->type, sizeof(device->type), attr[DMANIC_A_TYPE]);
+	copy(device->fabric, sizeof(device->fabric), attr[DMANIC_A_FABRIC]);
+	copy(device->model_name, sizeof(device->model_name),
+	     model[DMANIC_MODEL_A_NAME]);
+	for (i = 0; i <= DMANIC_A_MAX; i++)
+		device->number[i] = nl_number(attr[i]);
+	for (i = 0; i <= DMANIC_MODEL_A_MAX; i++)
+		device->model[i] = nl_number(model[i]);
+	for (i = 0; i <= DMANIC_STATS_A_MAX; i++)
+		device->stats[i] = nl_number(stats[i]);
+}
+
+static int devices_add(const struct nlmsghdr *message, void *data)
+{
+	struct devices *devices = data;
+
+	if (devices->n == devices->room) {
+		size_t room = devices->room ? 2 * devices->room : 16;
+		struct device *device;
+
+		device = reallocarray(devices->device, room, sizeof(*device));
+		if (!device)
+			return -ENOMEM;
+		devices->device = device;
+		devices->room = room;
+	}
+	device_read(&devices->device[devices->n++], message);
+	return 0;
+}
+
+/* Forget those of other fabrics */
+static void devices_filter(struct devices *devices, const char *fabric)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < devices->n; i++)
+		if (!strcmp(devices->device[i].fabric, fabric))
+			devices->device[n++] = devices->device[i];
+	devices->n = n;
+}
+
+int devices_get(struct nl *nl, uint8_t command, const struct request *request,
+		struct devices *devices)
+{
+	struct nlmsghdr *message;
+	int ret, tries = 0;
+
+	do {
+		devices->n = 0;
+		message = nl_request(nl, command, !request->name);
+		if (request->name)
+			mnl_attr_put_strz(message, DMANIC_A_NAME,
+					  request->name);
+		ret = nl_talk(nl, message, devices_add, devices);
+	} while (ret == -EINTR && ++tries < DUMPS);
+	if (ret)
+		return ret;
+	if (request->fabric)
+		devices_filter(devices, request->fabric);
+	if (request->fabric && !devices->n) {
+		snprintf(nl->error, sizeof(nl->error),
+			 "no such fabric in this network namespace: see nicctl dev show");
+		return -ENODEV;
+	}
+	return 0;
+}
+
+void devices_free(struct devices *devices)
+{
+	free(devices->device);
+	devices->device = NULL;
+	devices->n = 0;
+	devices->room = 0;
+}
+
+const char *device_state(const struct device *device)
+{
+	switch (device->number[DMANIC_A_STATE]) {
+	case DMANIC_DEV_UP:
+		return "up";
+	case DMANIC_DEV_FAILED:
+		return "failed";
+	case DMANIC_DEV_REMOVED:
+		return "removed";
+	default:
+		return "unknown";
+	}
+}
+
+/* ---- changing ---- */
+
+static const struct {
+	enum keyword keyword;
+	uint16_t attr;
+} model_attrs[] = {
+	{ KEYWORD_START, DMANIC_MODEL_A_START_NS },
+	{ KEYWORD_INTERRUPT, DMANIC_MODEL_A_INTERRUPT_NS },
+	{ KEYWORD_LATENCY, DMANIC_MODEL_A_LATENCY_NS },
+	{ KEYWORD_BANDWIDTH, DMANIC_MODEL_A_BANDWIDTH },
+	{ KEYWORD_JITTER, DMANIC_MODEL_A_JITTER_NS },
+	{ KEYWORD_SEED, DMANIC_MODEL_A_SEED },
+};
+
+static void put_model(struct nlmsghdr *message, const struct request *request)
+{
+	enum keyword keyword;
+	struct nlattr *nest;
+	size_t i;
+
+	if (!(request->given & KEYWORDS_MODEL))
+		return;
+	nest = mnl_attr_nest_start(message, DMANIC_A_MODEL);
+	if (request->model)
+		mnl_attr_put_strz(message, DMANIC_MODEL_A_NAME, request->model);
+	if (request_has(request, KEYWORD_SCALE))
+		mnl_attr_put_u32(message, DMANIC_MODEL_A_SCALE,
+				 (uint32_t)request->number[KEYWORD_SCALE]);
+	for (i = 0; i < ARRAY_SIZE(model_attrs); i++) {
+		keyword = model_attrs[i].keyword;
+		if (request_has(request, keyword))
+			mnl_attr_put_u64(message, model_attrs[i].attr,
+					 request->number[keyword]);
+	}
+	mnl_attr_nest_end(message, nest);
+}
+
+int devices_change(struct nl *nl, uint8_t command,
+		   const struct request *request)
+{
+	struct nlmsghdr *message = nl_request(nl, command, false);
+
+	if (request->name)
+		mnl_attr_put_strz(message, DMANIC_A_NAME, request->name);
+	if (request->fabric)
+		mnl_attr_put_strz(message, DMANIC_A_FABRIC, request->fabric);
+	if (request->type)
+		mnl_attr_put_strz(message, DMANIC_A_TYPE, request->type);
+	if (request_has(request, KEYWORD_NODES))
+		mnl_attr_put_u32(message, DMANIC_A_NODES,
+				 (uint32_t)request->number[KEYWORD_NODES]);
+	if (request_has(request, KEYWORD_FAILED))
+		mnl_attr_put_u8(message, DMANIC_A_FAILED,
+				(uint8_t)request->number[KEYWORD_FAILED]);
+	if (request_has(request, KEYWORD_FORCE))
+		mnl_attr_put(message, DMANIC_A_FORCE, 0, NULL);
+	put_model(message, request);
+	return nl_talk(nl, message, NULL, NULL);
+}

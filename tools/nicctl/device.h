@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * device.h - devices as the driver describes them
+ */
+#ifndef NICCTL_DEVICE_H
+#define NICCTL_DEVICE_H
+
+#include <linux/dmanic.h>
+#include <linux/dmanic_netlink.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nl.h"
+#include "request.h"
+
+/**
+ * struct device - one of them
+ * @name: "nic0"
+ * @type: "loop"
+ * @fabric: prefix it was made with
+ * @number: DMANIC_A_*, those that are numbers
+ * @model_name: preset, "custom"; empty: it has no model
+ * @model: DMANIC_MODEL_A_*
+ * @stats: DMANIC_STATS_A_*
+ */
+struct device {
+	char name[DMANIC_NAME_MAX];
+	char type[DMANIC_NAME_MAX];
+	char fabric[DMANIC_NAME_MAX];
+	uint64_t number[DMANIC_A_MAX + 1];
+	char model_name[DMANIC_NAME_MAX];
+	uint64_t model[DMANIC_MODEL_A_MAX + 1];
+	uint64_t stats[DMANIC_STATS_A_MAX + 1];
+};
+
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+
+struct devices {
+	struct device *device;
+	size_t n;
+	size_t room;
+};
+
+/*
+ * Ask for those that @request selects, all when it selects none. @command:
+ * DEV_GET or STATS_GET. 0 or a negative errno and nl->error. devices_free()
+ * in both cases.
+ */
+int devices_get(struct nl *nl, uint8_t command, const struct request *request,
+		struct devices *devices);
+void devices_free(struct devices *devices);
+
+/* Ask for a change; @command: DEV_NEW, DEV_SET or DEV_DEL */
+int devices_change(struct nl *nl, uint8_t command,
+		   const struct request *request);
+
+const char *device_state(const struct device *device);
+
+#endif /* NICCTL_DEVICE_H */

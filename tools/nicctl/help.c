@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * help.c - nicctl help
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nicctl.h"
+
+static const char overview[] =
+"Usage: nicctl [OPTION]... OBJECT [COMMAND] [WORD]...\n"
+"Make, change, show and remove dmanic devices.\n"
+"\n"
+"Objects\n"
+"  dev      devices: show, add, set, del\n"
+"  stats    their counters: show\n"
+"  help     this; nicctl help dev, nicctl help stats for more\n"
+"  version  the version\n"
+"\n"
+"Options, anywhere on the line\n"
+"  -j, --json     print one JSON object, nothing else\n"
+"  -h, --help     as help\n"
+"  -V, --version  as version\n"
+"\n"
+"Objects, commands and keywords may be shortened while they are unambiguous:\n"
+"nicctl d sh nic0. Only devices of the own network namespace are seen. Changes\n"
+"need root (CAP_NET_ADMIN in the initial user namespace).\n"
+"Exit status: 0 done, 1 it failed, 2 usage.\n";
+
+static const char dev[] =
+"Usage: nicctl dev [show] [NAME | fabric PREFIX]\n"
+"       nicctl dev add PREFIX type loop nodes N [MODEL]\n"
+"       nicctl dev set { NAME | fabric PREFIX } [MODEL] [failed { on | off }]\n"
+"       nicctl dev del { NAME | fabric PREFIX } [force]\n"
+"       MODEL := [model PRESET] [start TIME] [interrupt TIME] [latency TIME]\n"
+"                [bandwidth RATE] [scale X] [jitter TIME] [seed N]\n"
+"\n"
+"show  one device in full, those of a fabric, or all, one a line\n"
+"add   a fabric of N devices (at most 256) PREFIX0, PREFIX1, ... that reach\n"
+"      each other in the memory of this machine. They appear in /dev/dmanic.\n"
+"set   a device or a fabric: all that is asked for, or nothing\n"
+"del   a device or a fabric. One in use is refused, unless forced: then what\n"
+"      its users have in flight fails, and so does what they do later.\n"
+"\n"
+"A MODEL is what a loop device pretends to cost; without one it moves data at\n"
+"the speed of memory.\n"
+"  model      preset that the rest of the line changes; \"none\" for no cost,\n"
+"             any unknown word for a list\n"
+"  start      what the poster spends on a doorbell with data\n"
+"  interrupt  what the poster spends on a doorbell with notifies only, and\n"
+"             again until they are delivered\n"
+"  latency    from the engine to the target\n"
+"  bandwidth  bytes a second through the engine of one node; 0: as memory\n"
+"  scale      stretches all these times: 10 is ten times slower\n"
+"  jitter     each transfer takes up to this much longer, by chance\n"
+"  seed       of that chance, so that it can be repeated\n"
+"failed on lets a node stop answering; off restarts it.\n"
+"\n"
+"TIME is seconds or takes ns, us, ms, s; RATE takes k, M, G (1024 each).\n"
+"\n"
+"Example: nine nodes with the paper's card, ten times slower\n"
+"       nicctl dev add nic type loop nodes 9 model sci-d330 scale 10\n";
+
+static const char stats[] =
+"Usage: nicctl stats [show] [NAME | fabric PREFIX]\n"
+"\n"
+"Counters of one device, those of a fabric, or all, since they were made\n"
+"  POSTED         entries the device accepted\n"
+"  COMPLETED      operations that ended well\n"
+"  FAILED         operations that ended otherwise\n"
+"  WRITTEN        bytes its writes placed on other nodes\n"
+"  READ           bytes its reads fetched from other nodes\n"
+"  NOTIFIES SENT  interrupts it raised on other nodes\n"
+"  RAISED         interrupts of its own that were raised\n"
+"  REFUSED        accesses of other nodes it refused: key, rights, bounds\n"
+"  DOORBELLS      system calls that submitted something\n";
+
+void help_print(const char *topic, FILE *file)
+{
+	if (topic && !strcmp(topic, "dev"))
+		fputs(dev, file);
+	else if (topic && !strcmp(topic, "stats"))
+		fputs(stats, file);
+	else
+		fputs(overview, file);
+}
+
+int help_topic(struct nicctl *ctl, const char *topic)
+{
+	if (args_end(&ctl->args))
+		return nicctl_usage(ctl, topic);
+	ctl->json = false;
+	help_print(topic, stdout);
+	return EXIT_SUCCESS;
+}
+
+int help_run(struct nicctl *ctl)
+{
+	static const char *const topics[] = { "dev", "stats", NULL };
+	const char *topic = NULL;
+	int chosen;
+
+	if (args_peek(&ctl->args)) {
+		chosen = args_choose(&ctl->args, "topic", topics);
+		if (chosen < 0)
+			return nicctl_usage(ctl, NULL);
+		topic = topics[chosen];
+	}
+	return help_topic(ctl, topic);
+}

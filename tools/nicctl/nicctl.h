@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * nicctl.h - what the subcommands of nicctl share
+ *
+ * A subcommand takes its words from ctl->args, asks the driver and shows what
+ * it got. It returns an exit status: 0, EXIT_FAILURE or EXIT_USAGE.
+ */
+#ifndef NICCTL_H
+#define NICCTL_H
+
+#include <stdbool.h>
+
+#include "args.h"
+#include "device.h"
+#include "nl.h"
+#include "tools/common/output.h"
+
+/**
+ * struct nicctl - one run of it
+ * @args: words not yet taken
+ * @json: print a report rather than tables
+ * @report: always there, printed with @json
+ * @nl: open when nicctl_connect() succeeded
+ */
+struct nicctl {
+	struct args args;
+	bool json;
+	struct report *report;
+	struct nl nl;
+};
+
+/* main.c */
+
+/* Say what is wrong, on stderr and in the report. Returns EXIT_FAILURE. */
+int nicctl_fail(struct nicctl *ctl, const char *what, const char *format, ...)
+	OUTPUT_PRINTF(3, 4);
+
+/* The words were wrong: says so and where to read more. Returns EXIT_USAGE. */
+int nicctl_usage(struct nicctl *ctl, const char *topic);
+
+/* Open ctl->nl: 0 or an exit status */
+int nicctl_connect(struct nicctl *ctl);
+
+/* dev.c, stats.c */
+int dev_run(struct nicctl *ctl);
+int stats_run(struct nicctl *ctl);
+
+/* show.c */
+void show_devices(struct nicctl *ctl, const struct devices *devices);
+void show_device(struct nicctl *ctl, const struct device *device);
+void show_stats(struct nicctl *ctl, const struct devices *devices);
+
+/* help.c */
+
+/* "dev", "stats"; NULL: the overview */
+void help_print(const char *topic, FILE *file);
+
+/* On stdout and alone, after the last word: an exit status */
+int help_topic(struct nicctl *ctl, const char *topic);
+int help_run(struct nicctl *ctl);
+
+#endif /* NICCTL_H */

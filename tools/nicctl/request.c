@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * request.c - what "nicctl dev add" and its sisters are asked to do
+ */
+#include <linux/dmanic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "request.h"
+#include "tools/common/size.h"
+
+#define NS_PER_THOUSANDTH	1000000U
+
+static const char *parse_nodes(const char *text, uint64_t *value)
+{
+	return count_parse(text, UINT32_MAX, value);
+}
+
+static const char *parse_seed(const char *text, uint64_t *value)
+{
+	return count_parse(text, UINT64_MAX, value);
+}
+
+/* A decimal number is read as seconds: thousandths of it are milliseconds */
+static const char *parse_scale(const char *text, uint64_t *value)
+{
+	const char *reason;
+	uint64_t ns;
+
+	if (text[strspn(text, "-.0123456789")])
+		return "is not a number without unit";
+	reason = time_parse(text, &ns);
+	if (reason)
+		return reason;
+	if (ns % NS_PER_THOUSANDTH)
+		return "has more than three decimals";
+	if (ns / NS_PER_THOUSANDTH > UINT32_MAX)
+		return "is too large";
+	*value = ns / NS_PER_THOUSANDTH;
+	return NULL;
+}
+
+static const char *parse_switch(const char *text, uint64_t *value)
+{
+	if (!strcmp(text, "on"))
+		*value = 1;
+	else if (!strcmp(text, "off"))
+		*value = 0;
+	else
+		return "is neither on nor off";
+	return NULL;
+}
+
+/* @parse: how the value is read; else it is a word, or there is none */
+static const struct {
+	const char *name;
+	const char *(*parse)(const char *text, uint64_t *value);
+} keywords[KEYWORDS] = {
+	[KEYWORD_TYPE] = { "type", NULL },
+	[KEYWORD_NODES] = { "nodes", parse_nodes },
+	[KEYWORD_MODEL] = { "model", NULL },
+	[KEYWORD_START] = { "start", time_parse },
+	[KEYWORD_INTERRUPT] = { "interrupt", time_parse },
+	[KEYWORD_LATENCY] = { "latency", time_parse },
+	[KEYWORD_BANDWIDTH] = { "bandwidth", size_parse },
+	[KEYWORD_SCALE] = { "scale", parse_scale },
+	[KEYWORD_JITTER] = { "jitter", time_parse },
+	[KEYWORD_SEED] = { "seed", parse_seed },
+	[KEYWORD_FAILED] = { "failed", parse_switch },
+	[KEYWORD_FORCE] = { "force", NULL },
+};
+
+/* The next word as a name; the driver would not say which was too long */
+static const char *take_name(struct args *args, const char *what)
+{
+	const char *name = args_take(args, what);
+
+	if (!name || strlen(name) < DMANIC_NAME_MAX)
+		return name;
+	args_fail(args, "%s is longer than %d characters", what,
+		  DMANIC_NAME_MAX - 1);
+	return NULL;
+}
+
+int request_devices(struct request *request, struct args *args)
+{
+	if (!args_peek(args))
+		return 0;
+	if (args_take_exactly(args, "fabric")) {
+		request->fabric = take_name(args, "the prefix of the fabric");
+		return request->fabric ? 0 : -1;
+	}
+	request->name = take_name(args, "the name of the device");
+	return request->name ? 0 : -1;
+}
+
+int request_prefix(struct request *request, struct args *args)
+{
+	request->name = take_name(args, "the prefix of the device names");
+	return request->name ? 0 : -1;
+}
+
+static int take_value(struct request *request, struct args *args,
+		      enum keyword keyword)
+{
+	const char *name = keywords[keyword].name;
+	const char *reason, *text;
+	char what[64];
+
+	if (keyword == KEYWORD_FORCE)
+		return 0;
+	snprintf(what, sizeof(what), "the value of %s", name);
+	text = take_name(args, what);
+	if (!text)
+		return -1;
+	if (keyword == KEYWORD_TYPE) {
+		request->type = text;
+		return 0;
+	}
+	if (keyword == KEYWORD_MODEL) {
+		request->model = text;
+		return 0;
+	}
+	reason = keywords[keyword].parse(text, &request->number[keyword]);
+	if (reason)
+		return args_fail(args, "%s \"%s\" %s", name, text, reason);
+	return 0;
+}
+
+/* The next word as one of those allowed */
+static int take_keyword(struct args *args, unsigned int allowed)
+{
+	const char *names[KEYWORDS + 1];
+	int index[KEYWORDS];
+	int chosen, i, n = 0;
+
+	for (i = 0; i < KEYWORDS; i++) {
+		if (!(allowed & KEYWORD_BIT(i)))
+			continue;
+		names[n] = keywords[i].name;
+		index[n++] = i;
+	}
+	names[n] = NULL;
+	chosen = args_choose(args, "keyword", names);
+	return chosen < 0 ? -1 : index[chosen];
+}
+
+int request_keywords(struct request *request, struct args *args,
+		     unsigned int allowed)
+{
+	int keyword;
+
+	while (args_peek(args)) {
+		keyword = take_keyword(args, allowed);
+		if (keyword < 0)
+			return -1;
+		if (request_has(request, (enum keyword)keyword))
+			return args_fail(args, "%s is there twice",
+					 keywords[keyword].name);
+		request->given |= KEYWORD_BIT(keyword);
+		if (take_value(request, args, (enum keyword)keyword))
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * request.h - what "nicctl dev add" and its sisters are asked to do
+ *
+ * Pure: fills a struct from the words of a command line. The driver judges the
+ * values; here they must only be what they are called: a time, a rate.
+ */
+#ifndef NICCTL_REQUEST_H
+#define NICCTL_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "args.h"
+
+/* In the order of their names in request.c */
+enum keyword {
+	KEYWORD_TYPE,
+	KEYWORD_NODES,
+	KEYWORD_MODEL,
+	KEYWORD_START,
+	KEYWORD_INTERRUPT,
+	KEYWORD_LATENCY,
+	KEYWORD_BANDWIDTH,
+	KEYWORD_SCALE,
+	KEYWORD_JITTER,
+	KEYWORD_SEED,
+	KEYWORD_FAILED,
+	KEYWORD_FORCE,
+	KEYWORDS
+};
+
+#define KEYWORD_BIT(keyword)	(1U << (keyword))
+
+/* Those that go into a model: all from one to the other */
+#define KEYWORDS_MODEL	(KEYWORD_BIT(KEYWORD_SEED + 1) - \
+			 KEYWORD_BIT(KEYWORD_MODEL))
+#define KEYWORDS_ADD	(KEYWORD_BIT(KEYWORD_TYPE) | \
+			 KEYWORD_BIT(KEYWORD_NODES) | KEYWORDS_MODEL)
+#define KEYWORDS_SET	(KEYWORDS_MODEL | KEYWORD_BIT(KEYWORD_FAILED))
+#define KEYWORDS_DEL	KEYWORD_BIT(KEYWORD_FORCE)
+
+/**
+ * struct request - what is asked for
+ * @name: one device, or the prefix of new ones
+ * @fabric: instead: all devices made with this prefix
+ * @type: link type of new ones
+ * @model: preset
+ * @given: KEYWORD_BIT of those that were there
+ * @number: their values: counts, nanoseconds, bytes a second, thousandths
+ */
+struct request {
+	const char *name;
+	const char *fabric;
+	const char *type;
+	const char *model;
+	unsigned int given;
+	uint64_t number[KEYWORDS];
+};
+
+/*
+ * [NAME | fabric PREFIX]; both stay NULL when nothing is left. 0, or -1 and
+ * the error of @args is set; so for what follows.
+ */
+int request_devices(struct request *request, struct args *args);
+
+/* PREFIX, which must be there */
+int request_prefix(struct request *request, struct args *args);
+
+/* The rest of the line: any of @keywords with their values, each once */
+int request_keywords(struct request *request, struct args *args,
+		     unsigned int keywords);
+
+static inline bool request_has(const struct request *request,
+			       enum keyword keyword)
+{
+	return request->given & KEYWORD_BIT(keyword);
+}
+
+#endif /* NICCTL_REQUEST_H */

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * stats.c - nicctl stats: counters of devices
+ */
+#include <stdlib.h>
+
+#include "nicctl.h"
+
+int stats_run(struct nicctl *ctl)
+{
+	struct request request = { 0 };
+	struct devices devices = { 0 };
+	const char *which;
+	int status;
+
+	if (args_take_keyword(&ctl->args, "help"))
+		return help_topic(ctl, "stats");
+	args_take_keyword(&ctl->args, "show");
+	if (request_devices(&request, &ctl->args) || args_end(&ctl->args))
+		return nicctl_usage(ctl, "stats");
+	status = nicctl_connect(ctl);
+	if (status)
+		return status;
+	if (devices_get(&ctl->nl, DMANIC_GENL_CMD_STATS_GET, &request,
+			&devices)) {
+		which = request.name ? request.name : request.fabric;
+		status = nicctl_fail(ctl, "stats", "%s%s%s", which ? which : "",
+				     which ? ": " : "", ctl->nl.error);
+	} else {
+		show_stats(ctl, &devices);
+	}
+	devices_free(&devices);
+	return status;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * measure.c - the runs
+ *
+ * All kinds and heights are run once, then all again: what else the machine
+ * does for a while then touches one sample of each. Every value of every run
+ * is compared with the sequential run, outside the time taken.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nictile.h"
+#include "tools/common/progress.h"
+
+static const char *const kind_name[KINDS] = {
+	[NIC_TILE_NONOVERLAP] = "non-overlapping",
+	[NIC_TILE_OVERLAP] = "overlapping",
+	[KIND_NO_COMM] = "no communication",
+};
+
+int grid_make(struct nic_tile_grid *grid, const struct options *options,
+	      uint64_t height)
+{
+	struct nic_grid_options wanted = {
+		.size = sizeof(wanted),
+		.flags = NIC_GRID_PIPE,
+		.ndims = 3,
+		.ranks = { options->ranks[0], options->ranks[1], 1 },
+		.pipe = 2,
+		.element = sizeof(float),
+		.height = height,
+	};
+	int ret;
+
+	memcpy(wanted.dims, options->dims, sizeof(options->dims));
+	grid->size = sizeof(*grid);
+	ret = nic_grid_init(grid, &wanted);
+	if (ret)
+		fprintf(stderr, "nictile: %s\n", grid->detail);
+	return ret;
+}
+
+static int run_one(const struct job *job, struct nic_tile *tile,
+		   uint64_t height, unsigned int kind, struct record *record)
+{
+	struct pace pace = {
+		.space = job->space,
+		.t1_ns = job->options->modelled ? job->options->t1_ns : 0,
+	};
+	struct nic_tile_run_options run = {
+		.size = sizeof(run),
+		.flags = kind == KIND_NO_COMM ? NIC_TILE_NO_COMM : 0,
+		.schedule = kind == KIND_NO_COMM ? NIC_TILE_OVERLAP : kind,
+		.height = height,
+		.compute = pace_compute,
+		.arg = &pace,
+	};
+	struct nic_tile_result result = { .size = sizeof(result) };
+	unsigned int i;
+	int ret;
+
+	ret = nic_tile_run(tile, &run, &result);
+	if (ret) {
+		fprintf(stderr, "nictile: rank %u: height %" PRIu64
+			", %s: %s\n", nic_team_rank(job->team), height,
+			kind_name[kind],
+			*result.detail ? result.detail : strerror(-ret));
+		return ret;
+	}
+	record_init(record);
+	record->start_ns = result.start_ns;
+	record->end_ns = result.end_ns;
+	record->steps = result.steps;
+	record->tiles = pace.tiles;
+	record->overruns = pace.overruns;
+	for (i = 0; i < NIC_TILE_PHASES; i++)
+		record->phase_ns[i] = result.phase[i].sum_ns;
+	if (kind != KIND_NO_COMM)
+		record->wrong = space_compare(job->space);
+	return 0;
+}
+
+/* What rank 0 makes of the records of one run */
+static void add_up(struct measurement *measurement, struct outcome *outcome,
+		   const struct record *all, unsigned int ranks)
+{
+	uint64_t start = UINT64_MAX, end = 0, longest = 0, compute = 0;
+	unsigned int r;
+
+	measurement->one_clock = true;
+	for (r = 0; r < ranks; r++) {
+		const struct record *record = &all[r];
+		uint64_t took = record->end_ns - record->start_ns;
+
+		if (record->host != all[0].host)
+			measurement->one_clock = false;
+		if (start > record->start_ns)
+			start = record->start_ns;
+		if (end < record->end_ns)
+			end = record->end_ns;
+		if (longest < took)
+			longest = took;
+		if (compute < record->phase_ns[NIC_TILE_COMPUTE])
+			compute = record->phase_ns[NIC_TILE_COMPUTE];
+		measurement->tiles += record->tiles;
+		measurement->overruns += record->overruns;
+		measurement->wrong += record->wrong;
+	}
+	if (measurement->one_clock)
+		longest = end - start;
+	outcome->seconds[outcome->n] = (double)longest / 1e9;
+	outcome->compute[outcome->n] = (double)compute / 1e9;
+	outcome->n++;
+}
+
+static int measure_one(const struct job *job, struct nic_tile *tile,
+		       struct measurement *measurement, unsigned int h,
+		       unsigned int kind)
+{
+	uint64_t height = job->decision->height[h];
+	uint64_t dimz = job->grid->dims[job->grid->pipe];
+	struct outcome *outcome = &measurement->outcome[h][kind];
+	const struct record *all = NULL;
+	struct record mine;
+	int ret;
+
+	space_wipe(job->space, (dimz + height - 1) / height);
+	ret = board_barrier(job->board);
+	if (!ret)
+		ret = run_one(job, tile, height, kind, &mine);
+	if (!ret)
+		ret = board_collect(job->board, &mine, &all);
+	if (ret || !all)
+		return ret;
+	measurement->runs += kind != KIND_NO_COMM;
+	add_up(measurement, outcome, all, job->grid->nranks);
+	return 0;
+}
+
+/* Runs that are done, of how many; @shown by rank 0 */
+struct progress {
+	bool shown;
+	uint64_t done;
+	uint64_t total;
+};
+
+static bool wanted(const struct options *options, unsigned int kind)
+{
+	return kind == KIND_NO_COMM ? options->no_comm :
+				      options->schedule[kind];
+}
+
+static int measure_heights(const struct job *job, struct nic_tile *tile,
+			   struct measurement *measurement,
+			   struct progress *progress)
+{
+	const struct options *options = job->options;
+	const struct outcome *outcome;
+	unsigned int h, kind;
+	int ret = 0;
+
+	for (h = 0; !ret && h < job->decision->heights; h++) {
+		for (kind = 0; !ret && kind < KINDS; kind++) {
+			if (!wanted(options, kind))
+				continue;
+			if (progress->shown)
+				progress_show(progress->done, kind_name[kind]);
+			progress->done++;
+			ret = measure_one(job, tile, measurement, h, kind);
+			outcome = &measurement->outcome[h][kind];
+			if (!ret && progress->shown && options->verbose)
+				fprintf(stderr, "%" PRIu64 "/%" PRIu64
+					" height %" PRIu64 ", %s: %.6f s\n",
+					progress->done, progress->total,
+					job->decision->height[h],
+					kind_name[kind],
+					outcome->seconds[outcome->n - 1]);
+		}
+	}
+	return ret;
+}
+
+static int measure_all(const struct job *job, struct nic_tile *tile,
+		       struct measurement *measurement)
+{
+	const struct options *options = job->options;
+	struct progress progress = { .shown = !nic_team_rank(job->team) };
+	unsigned int again, kind;
+	int ret = 0;
+
+	for (kind = 0; kind < KINDS; kind++)
+		progress.total += wanted(options, kind);
+	progress.total *= job->decision->heights * options->repeat;
+	if (progress.shown)
+		progress_start(progress.total);
+	for (again = 0; !ret && again < options->repeat; again++)
+		ret = measure_heights(job, tile, measurement, &progress);
+	progress_clear();
+	return ret;
+}
+
+static void summarize(struct measurement *measurement, unsigned int heights)
+{
+	struct outcome *outcome;
+	unsigned int h, kind;
+
+	for (h = 0; h < heights; h++) {
+		for (kind = 0; kind < KINDS; kind++) {
+			outcome = &measurement->outcome[h][kind];
+			stats_summarize(outcome->seconds, outcome->n,
+					&outcome->time);
+			stats_summarize(outcome->compute, outcome->n,
+					&outcome->computing);
+		}
+	}
+}
+
+int measure(const struct job *job, struct measurement *measurement)
+{
+	struct nic_tile_options options = {
+		.size = sizeof(options),
+		.grid = job->grid,
+		.timeout_ns = job->options->timeout_ns,
+	};
+	struct nic_tile *tile;
+	int ret;
+
+	memset(measurement, 0, sizeof(*measurement));
+	ret = nic_tile_create(job->ctx, job->team, &options, &tile);
+	if (ret) {
+		fprintf(stderr, "nictile: rank %u: no pipeline: %s (%s)\n",
+			nic_team_rank(job->team), strerror(-ret),
+			nic_error_detail(job->ctx));
+		return ret;
+	}
+	ret = measure_all(job, tile, measurement);
+	nic_tile_destroy(tile);
+	summarize(measurement, (unsigned int)job->decision->heights);
+	return ret;
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * nictile.h - what the parts of nictile share
+ *
+ *   options.c    the command line
+ *   space.c      the test loop, its boundary and its sequential reference
+ *   pace.c       computing that takes as long as it is told
+ *   board.c      what ranks tell each other: over the NIC alone
+ *   calibrate.c  what the link and this machine cost, measured
+ *   predict.c    the paper's formulas with these costs, heights to try
+ *   measure.c    the runs
+ *   show.c       tables, JSON, data for a plot
+ *   main.c       in which order
+ *
+ * Every rank runs all of it; rank 0 decides and prints. Where a function says
+ * nothing else it returns 0 or a negative errno, and has told why on stderr.
+ */
+#ifndef NICTILE_H
+#define NICTILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <nic.h>
+#include <nic_team.h>
+#include <nic_tile.h>
+#include <nic_tile_model.h>
+
+#include "tools/common/stats.h"
+
+#define HEIGHTS_MAX	32
+#define REPEATS_MAX	101
+#define SCHEDULES	2	/* indexed by enum nic_tile_schedule */
+
+/* ---- options.c ---- */
+
+enum height_mode {
+	HEIGHT_LIST,	/* those that were given */
+	HEIGHT_AUTO,	/* the predicted optimum of each schedule */
+	HEIGHT_SWEEP,	/* around it */
+};
+
+enum expectation {
+	EXPECT_NOTHING,
+	EXPECT_OVERLAP,		/* wins, and the prediction holds */
+	EXPECT_NONOVERLAP,	/* wins */
+};
+
+/**
+ * struct options - the command line
+ * @dims: computed points; the last is the longest
+ * @ranks: along the first two
+ * @height_mode: where heights come from
+ * @heights: how many were given
+ * @height: those
+ * @schedule: run it, by enum nic_tile_schedule
+ * @modelled: computing takes @t1_ns a point
+ * @t1_ns: nanoseconds a point, @scale times what was given
+ * @scale: as the link's
+ * @repeat: runs of each kind
+ * @no_comm: also run without communication
+ * @expect: what to check
+ * @timeout_ns: of a wait
+ * @json: print the report and no table
+ * @json_path: write the report there, or NULL
+ * @data_path: write columns for a plot there, or NULL
+ * @verbose: a line a run on stderr
+ */
+struct options {
+	uint64_t dims[3];
+	uint32_t ranks[2];
+	enum height_mode height_mode;
+	unsigned int heights;
+	uint64_t height[HEIGHTS_MAX];
+	bool schedule[SCHEDULES];
+	bool modelled;
+	double t1_ns;
+	double scale;
+	unsigned int repeat;
+	bool no_comm;
+	enum expectation expect;
+	uint64_t timeout_ns;
+	bool json;
+	const char *json_path;
+	const char *data_path;
+	bool verbose;
+};
+
+/* Ends the program on --help and on a mistake */
+void options_parse(struct options *options, int argc, char **argv);
+
+const char *schedule_name(unsigned int schedule);
+
+/* ---- space.c ---- */
+
+/**
+ * struct space - the part of the loop's array that this rank computes
+ * @first: of its points along each dimension, from 0
+ * @count: its points along each dimension
+ * @value: [i][j][k], as computed by the tiles
+ * @reference: the same, as computed by a sequential run
+ * @fixed: boundary along the first two dimensions where no rank is before us,
+ *	[row][k]; else NULL
+ * @ntiles: of this run: the faces of the last ones are wiped after use
+ */
+struct space {
+	uint64_t first[3];
+	uint64_t count[3];
+	float *value;
+	float *reference;
+	float *fixed[2];
+	uint64_t ntiles;
+};
+
+int space_create(struct space *space, const struct nic_tile_grid *grid,
+		 uint32_t rank);
+void space_destroy(struct space *space);
+
+/* Sets @reference. Takes as long as the whole loop up to our last point. */
+int space_reference(struct space *space);
+
+/* Before each run: no value of an earlier one may be taken for ours */
+void space_wipe(struct space *space, uint64_t ntiles);
+
+/* For nic_tile_run(); @arg is a struct space. */
+int space_compute(void *arg, const struct nic_tile_step *step);
+
+/* Values that differ from the reference in any bit */
+uint64_t space_compare(const struct space *space);
+
+/* Points of a tile of @height */
+uint64_t space_points(const struct space *space, uint64_t height);
+
+/* ---- pace.c ---- */
+
+/**
+ * struct pace - computing that takes t1 a point
+ * @space: whose values are really computed, before the rest of the time is
+ *	slept
+ * @t1_ns: nanoseconds a point; 0: as long as it takes
+ * @tiles: computed so far
+ * @overruns: of these, how many took longer than they should
+ */
+struct pace {
+	struct space *space;
+	double t1_ns;
+	uint64_t tiles;
+	uint64_t overruns;
+};
+
+/* For nic_tile_run(); @arg is a struct pace. */
+int pace_compute(void *arg, const struct nic_tile_step *step);
+
+/* Sleeps end as early as the timers can. Once a process. */
+void pace_init(void);
+
+uint64_t clock_now(void);
+
+/* ---- board.c ---- */
+
+/**
+ * struct costs - what was measured before the runs, nanoseconds
+ * @real_point: really computing one point
+ * @wake: a sleep of the modelled computing ends so much late
+ * @start_dma: a doorbell with two faces
+ * @interrupt: from a trigger to the waiter, and back, by 4
+ * @sync: the four handshakes of a step
+ * @transfer: part of a transfer after the doorbell that does not grow with
+ *	its size; may be negative
+ * @transfer_byte: growth a byte
+ */
+struct costs {
+	double real_point;
+	double wake;
+	double start_dma;
+	double interrupt;
+	double sync;
+	double transfer;
+	double transfer_byte;
+};
+
+/**
+ * struct decision - what rank 0 tells the others
+ * @costs: as rank 0 and 1 measured them
+ * @heights: how many
+ * @height: in ascending order
+ */
+struct decision {
+	struct costs costs;
+	uint64_t heights;
+	uint64_t height[HEIGHTS_MAX];
+};
+
+/**
+ * struct record - what a rank tells rank 0
+ * @host: the same on ranks of the same machine
+ * @cpus: that this rank may run on
+ * @start_ns: CLOCK_MONOTONIC
+ * @end_ns: CLOCK_MONOTONIC
+ * @steps: it took part in
+ * @tiles: it computed
+ * @overruns: see struct pace
+ * @wrong: values that differ
+ * @phase_ns: sum by enum nic_tile_phase
+ */
+struct record {
+	uint64_t host;
+	uint64_t cpus;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t steps;
+	uint64_t tiles;
+	uint64_t overruns;
+	uint64_t wrong;
+	uint64_t phase_ns[NIC_TILE_PHASES];
+};
+
+struct board;
+
+/* Collective */
+int board_create(struct nic_ctx *ctx, struct nic_team *team,
+		 uint64_t timeout_ns, struct board **board);
+void board_destroy(struct board *board);
+
+int board_barrier(struct board *board);
+
+/* Collective: rank 0's @decision becomes everybody's. */
+int board_decide(struct board *board, struct decision *decision);
+
+/*
+ * Collective: rank 0 has all records afterwards, in @all; it is NULL elsewhere.
+ * They stay valid until the next barrier that rank 0 enters.
+ */
+int board_collect(struct board *board, const struct record *mine,
+		  const struct record **all);
+
+/* What this rank knows of its machine; the rest is zero */
+void record_init(struct record *record);
+
+/* ---- calibrate.c ---- */
+
+/**
+ * struct calibration - what calibrate() needs
+ * @ctx: the context
+ * @team: of at least two ranks
+ * @board: to keep the other ranks waiting
+ * @space: of this rank
+ * @grid: with a height that will be run
+ * @options: of the run
+ */
+struct calibration {
+	struct nic_ctx *ctx;
+	struct nic_team *team;
+	struct board *board;
+	struct space *space;
+	const struct nic_tile_grid *grid;
+	const struct options *options;
+};
+
+/* Collective; at most two ranks are active at a time. Rank 0 has @costs. */
+int calibrate(const struct calibration *calibration, struct costs *costs);
+
+/* ---- predict.c ---- */
+
+/**
+ * struct prediction - the paper's formulas with measured costs
+ * @model: by schedule
+ * @best: the best whole height by schedule
+ * @best_s: time at it
+ * @optimum: z* of the closed form by schedule
+ * @optimum_s: T* of the closed form by schedule
+ */
+struct prediction {
+	struct nic_tile_model model[SCHEDULES];
+	uint64_t best[SCHEDULES];
+	double best_s[SCHEDULES];
+	double optimum[SCHEDULES];
+	double optimum_s[SCHEDULES];
+};
+
+int predict(struct prediction *prediction, const struct options *options,
+	    const struct nic_tile_grid *grid, const struct costs *costs);
+
+/* Seconds; 0 for what cannot be */
+double predict_time(const struct prediction *prediction, unsigned int schedule,
+		    uint64_t height);
+
+/* The heights to run, in ascending order */
+void predict_heights(const struct prediction *prediction,
+		     const struct options *options,
+		     const struct nic_tile_grid *grid,
+		     struct decision *decision);
+
+/* ---- measure.c ---- */
+
+/* Runs of one kind: both schedules, and without communication */
+#define KINDS		3
+#define KIND_NO_COMM	2
+
+/**
+ * struct outcome - all runs of one kind at one height
+ * @n: how many
+ * @seconds: from the first start to the last end
+ * @compute: seconds a rank computed, the longest of all ranks
+ * @time: summary of @seconds
+ * @computing: summary of @compute
+ */
+struct outcome {
+	unsigned int n;
+	double seconds[REPEATS_MAX];
+	double compute[REPEATS_MAX];
+	struct stats time;
+	struct stats computing;
+};
+
+/**
+ * struct measurement - everything measured; of use on rank 0 only
+ * @outcome: by height and kind
+ * @one_clock: all ranks are on one machine, so that times can be compared
+ * @runs: with results that were compared
+ * @wrong: values that differ, in all of these
+ * @tiles: computed by all ranks in all runs
+ * @overruns: of these, see struct pace
+ */
+struct measurement {
+	struct outcome outcome[HEIGHTS_MAX][KINDS];
+	bool one_clock;
+	uint64_t runs;
+	uint64_t wrong;
+	uint64_t tiles;
+	uint64_t overruns;
+};
+
+/**
+ * struct job - what measure() needs
+ * @ctx: the context
+ * @team: the ranks
+ * @board: of theirs
+ * @space: of this rank, with its reference
+ * @grid: with the largest height
+ * @options: of the run
+ * @decision: heights
+ */
+struct job {
+	struct nic_ctx *ctx;
+	struct nic_team *team;
+	struct board *board;
+	struct space *space;
+	const struct nic_tile_grid *grid;
+	const struct options *options;
+	const struct decision *decision;
+};
+
+/* Collective */
+int measure(const struct job *job, struct measurement *measurement);
+
+/* A grid of @options with this height; tells on stderr why not */
+int grid_make(struct nic_tile_grid *grid, const struct options *options,
+	      uint64_t height);
+
+/* ---- show.c ---- */
+
+/**
+ * struct story - everything there is to show
+ * @options: of the run
+ * @grid: with any height
+ * @decision: heights and costs
+ * @prediction: for these
+ * @measurement: of these
+ * @link: "loop"
+ * @argc: of the program
+ * @argv: of the program
+ */
+struct story {
+	const struct options *options;
+	const struct nic_tile_grid *grid;
+	const struct decision *decision;
+	const struct prediction *prediction;
+	const struct measurement *measurement;
+	const char *link;
+	int argc;
+	char **argv;
+};
+
+/* Before the runs: costs and what follows from them */
+void show_prediction(const struct story *story, FILE *file);
+
+/* After the runs; the exit status */
+int show_results(const struct story *story);
+
+#endif /* NICTILE_H */
