@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* put.c - nic0 writes a line into nic1's memory and raises its interrupt */
 #include <nic.h>
 #include <stdio.h>

@@ -13,6 +13,12 @@
 #include <linux/mmzone.h>
 #include <linux/version.h>
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#include <asm/unaligned.h>
+#else
+#include <linux/unaligned.h>
+#endif
+
 #ifndef MAX_PAGE_ORDER
 #define MAX_PAGE_ORDER	(MAX_ORDER - 1)
 #endif

@@ -53,11 +53,13 @@
 #include <linux/device.h>
 #include <linux/hashtable.h>
 #include <linux/list.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/refcount.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -65,6 +67,8 @@
 
 #include <linux/dmanic.h>
 #include <linux/dmanic_netlink.h>
+
+#include "compat.h"
 
 struct dmanic_link_ops;
 struct dmanic_ctx;
@@ -234,6 +238,43 @@ void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *
 int dmanic_mem_init(void);
 void dmanic_mem_exit(void);
 
+static inline void *dmanic_mem_addr(const struct dmanic_mem *mem, u64 offset)
+{
+	u64 pos = mem->first + offset;
+
+	return page_address(mem->pages[pos >> PAGE_SHIFT]) + offset_in_page(pos);
+}
+
+static inline bool dmanic_mem_in_page(const struct dmanic_mem *mem, u64 offset,
+				      u64 length)
+{
+	return offset_in_page(mem->first + offset) + length <= PAGE_SIZE;
+}
+
+/*
+ * Copy what lies within one page on both sides. Eight bytes, aligned, are one
+ * load and one store: nobody sees half of them.
+ */
+static inline bool dmanic_mem_copy_small(const struct dmanic_mem *dst, u64 dst_offset,
+					 const struct dmanic_mem *src, u64 src_offset,
+					 u64 length)
+{
+	void *to, *from;
+
+	if (!length)
+		return true;
+	if (!dmanic_mem_in_page(dst, dst_offset, length) ||
+	    !dmanic_mem_in_page(src, src_offset, length))
+		return false;
+	to = dmanic_mem_addr(dst, dst_offset);
+	from = dmanic_mem_addr(src, src_offset);
+	if (length == sizeof(u64))
+		put_unaligned(get_unaligned((u64 *)from), (u64 *)to);
+	else
+		memmove(to, from, length);
+	return true;
+}
+
 static inline bool dmanic_range_ok(u64 size, u64 offset, u64 length)
 {
 	return offset <= size && length <= size - offset;
@@ -398,7 +439,9 @@ struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
  *	queue.c takes a reference for an op that outlives the call.
  * @local_offset: into @mem
  * @remote_offset: into the target
- * @target: remote side
+ * @conn: remote side, borrowed under RCU while it is posted
+ * @target: copy of conn->target, made when the op outlives that; its node is
+ *	always set
  * @notify: interrupt to raise, for NOTIFY and the NOTIFY flag
  * @payload: for @notify
  * @result: for the completion
@@ -419,6 +462,7 @@ struct dmanic_op {
 	struct dmanic_mem *mem;
 	u64 local_offset;
 	u64 remote_offset;
+	const struct dmanic_remote *conn;
 	struct dmanic_target target;
 	struct dmanic_target notify;
 	u64 payload;
@@ -502,13 +546,17 @@ int dmanic_queue_create(struct dmanic_ctx *ctx, struct dmanic_queue_create *arg,
 			struct dmanic_late *late);
 void dmanic_queue_complete(struct list_head *ops);
 void dmanic_queue_set_dead(struct dmanic_queue *queue);
-u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe,
+u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *shared,
 		      struct dmanic_found *found);
-u64 dmanic_op_bytes(const struct dmanic_op *op);
 
 static inline bool dmanic_queue_dying(const struct dmanic_queue *queue)
 {
 	return READ_ONCE(queue->dying);
+}
+
+static inline u64 dmanic_op_bytes(const struct dmanic_op *op)
+{
+	return op->block * op->count;
 }
 
 /* ---- interrupts (irq.c) ---- */
@@ -552,8 +600,22 @@ void dmanic_irq_set_dead(struct dmanic_irq *irq);
 
 u32 dmanic_target_find(struct dmanic_node *node, const struct dmanic_target *target,
 		       enum dmanic_export_kind kind, struct dmanic_export **export);
-u32 dmanic_target_allow(const struct dmanic_export *export, u32 right, u64 offset,
-			u64 span);
+
+/* May this access to a segment be made; enum dmanic_status */
+static inline u32 dmanic_target_allow(const struct dmanic_export *export, u32 right,
+				      u64 offset, u64 span)
+{
+	u32 status = DMANIC_STATUS_OK;
+
+	if (unlikely((export->rights & right) != right))
+		status = DMANIC_STATUS_ACCESS;
+	else if (unlikely(!dmanic_range_ok(export->length, offset, span)))
+		status = DMANIC_STATUS_BOUNDS;
+	if (unlikely(status))
+		dmanic_stat_add(export->node, DMANIC_STATS_A_TARGET_REFUSED, 1);
+	return status;
+}
+
 u32 dmanic_target_get(struct dmanic_node *node, const struct dmanic_target *target,
 		      u32 right, u64 offset, u64 span,
 		      struct dmanic_export **export);

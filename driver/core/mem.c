@@ -374,13 +374,6 @@ int dmanic_mem_mmap(struct dmanic_mem *mem, struct vm_area_struct *vma, u64 offs
 	return 0;
 }
 
-static void *mem_addr(const struct dmanic_mem *mem, u64 offset)
-{
-	u64 pos = mem->first + offset;
-
-	return page_address(mem->pages[pos >> PAGE_SHIFT]) + offset_in_page(pos);
-}
-
 /**
  * dmanic_mem_run() - physically contiguous piece
  * @mem: the memory
@@ -397,7 +390,7 @@ size_t dmanic_mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
 	struct page **page = mem->pages + (pos >> PAGE_SHIFT);
 	size_t run = PAGE_SIZE - offset_in_page(pos);
 
-	*addr = mem_addr(mem, offset);
+	*addr = dmanic_mem_addr(mem, offset);
 	length = min_t(u64, length, MEM_MAX_RUN);
 	while (run < length && page[1] == page[0] + 1) {
 		run += PAGE_SIZE;
@@ -420,14 +413,6 @@ void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *
 	void *to, *from;
 	size_t run;
 
-	if (!length)
-		return;
-	/* Not worth a search for contiguous pieces */
-	if (offset_in_page(dst->first + dst_offset) + length <= PAGE_SIZE &&
-	    offset_in_page(src->first + src_offset) + length <= PAGE_SIZE) {
-		memmove(mem_addr(dst, dst_offset), mem_addr(src, src_offset), length);
-		return;
-	}
 	while (length) {
 		run = dmanic_mem_run(dst, dst_offset, length, &to);
 		run = dmanic_mem_run(src, src_offset, run, &from);

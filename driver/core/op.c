@@ -48,15 +48,23 @@ static u64 op_span(const struct dmanic_op *op, u64 stride)
 	return op->count ? (op->count - 1) * stride + op->block : 0;
 }
 
-/**
- * dmanic_op_bytes() - bytes an operation moves
- * @op: validated
- *
- * Return: bytes.
- */
-u64 dmanic_op_bytes(const struct dmanic_op *op)
+/* Every field is read once: the program may be writing to the entry */
+static __always_inline struct dmanic_sqe op_read(const struct dmanic_sqe *shared)
 {
-	return op->block * op->count;
+	return (struct dmanic_sqe) {
+		.opcode = READ_ONCE(shared->opcode),
+		.flags = READ_ONCE(shared->flags),
+		.reserved = READ_ONCE(shared->reserved),
+		.local = READ_ONCE(shared->local),
+		.cookie = READ_ONCE(shared->cookie),
+		.remote = READ_ONCE(shared->remote),
+		.notify = READ_ONCE(shared->notify),
+		.local_offset = READ_ONCE(shared->local_offset),
+		.remote_offset = READ_ONCE(shared->remote_offset),
+		.length = READ_ONCE(shared->length),
+		.compare = READ_ONCE(shared->compare),
+		.payload = READ_ONCE(shared->payload),
+	};
 }
 
 static u32 op_shape(struct dmanic_op *op, const struct dmanic_sqe *sqe, u8 uses)
@@ -92,7 +100,8 @@ static u32 op_remote(struct dmanic_op *op, const struct dmanic_sqe *sqe, u32 rig
 	if (!dmanic_range_ok(found->conn->length, sqe->remote_offset,
 			     op_span(op, op->remote_stride)))
 		return DMANIC_STATUS_BOUNDS;
-	op->target = found->conn->target;
+	op->conn = found->conn;
+	op->target.node = found->conn->target.node;
 	op->remote_offset = sqe->remote_offset;
 	return DMANIC_STATUS_OK;
 }
@@ -122,7 +131,7 @@ static u32 op_notify(struct dmanic_op *op, const struct dmanic_sqe *sqe, bool al
 	if (!remote || remote->kind != DMANIC_EXPORT_IRQ)
 		return DMANIC_STATUS_NO_HANDLE;
 	if (alone)
-		op->target = remote->target;
+		op->target.node = remote->target.node;
 	else if (remote->target.node != op->target.node)
 		return DMANIC_STATUS_INVALID;
 	op->notify = remote->target;
@@ -144,14 +153,16 @@ static bool op_unused_zero(const struct dmanic_sqe *sqe, u8 uses, bool notify)
 /**
  * dmanic_op_prepare() - fill in an operation
  * @op: of a queue, not in use
- * @sqe: the driver's copy of the entry
+ * @shared: the entry in the ring
  * @found: what the entry before it in the batch named
  *
  * Called under RCU; op->mem is borrowed. Return: enum dmanic_status.
  */
-u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe,
+u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *shared,
 		      struct dmanic_found *found)
 {
+	const struct dmanic_sqe copy = op_read(shared);
+	const struct dmanic_sqe *sqe = &copy;
 	u8 opcode = sqe->opcode;
 	bool notify;
 	u32 status;
@@ -166,7 +177,8 @@ u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe,
 	op->block = 0;
 	op->mem = NULL;
 	op->result = 0;
-	op->target.node = op->queue->node->id;
+	op->conn = NULL;
+	op->target.node = 0;
 
 	if (opcode >= ARRAY_SIZE(op_descs) || sqe->reserved ||
 	    (sqe->flags & ~(OP_FLAGS | OP_FLAGS_LATER)))

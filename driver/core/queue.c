@@ -46,23 +46,6 @@ static u32 queue_unconsumed(const struct dmanic_queue *queue)
 
 /* ---- completion ---- */
 
-static void queue_post_cqe(struct dmanic_queue *queue, const struct dmanic_op *op)
-{
-	struct dmanic_cqe *cqe;
-
-	lockdep_assert_held(&queue->lock);
-	if (op->status == DMANIC_STATUS_OK && (op->flags & DMANIC_SQE_SILENT))
-		return;
-	cqe = &queue->cq[queue->cq_tail & (queue->cq_entries - 1)];
-	cqe->cookie = op->cookie;
-	cqe->status = op->status;
-	cqe->opcode = op->opcode;
-	cqe->flags = op->flags;
-	cqe->result = op->result;
-	cqe->reserved = 0;
-	queue->cq_tail++;
-}
-
 /* Deferred ops whose turn it is go to @ready, those that never get one to @ops */
 static void queue_promote(struct dmanic_queue *queue, struct list_head *ready,
 			  struct list_head *ops)
@@ -135,26 +118,43 @@ static void queue_count(struct dmanic_node *node, const struct queue_sums *sums)
 		dmanic_stat_add(node, DMANIC_STATS_A_NOTIFIES_SENT, sums->notifies);
 }
 
-/*
- * Cut the ops of @queue off the front of @ops; count them and let go of their
- * memory, a run of the same one at once. Return: how many; @started of them
- * were not deferred.
- */
-static u32 queue_cut(struct dmanic_queue *queue, struct list_head *ops,
-		     struct list_head *cut, u32 *started)
+static void queue_post_cqe(struct dmanic_queue *queue, const struct dmanic_op *op)
 {
-	struct queue_sums sums = {};
+	struct dmanic_cqe *cqe;
+
+	lockdep_assert_held(&queue->lock);
+	if (op->status == DMANIC_STATUS_OK && (op->flags & DMANIC_SQE_SILENT))
+		return;
+	cqe = &queue->cq[queue->cq_tail & (queue->cq_entries - 1)];
+	cqe->cookie = op->cookie;
+	cqe->status = op->status;
+	cqe->opcode = op->opcode;
+	cqe->flags = op->flags;
+	cqe->result = op->result;
+	queue->cq_tail++;
+}
+
+/*
+ * Complete the ops of @queue at the front of @ops: post, count, let go of their
+ * memory (a run of the same one at once), free.
+ */
+static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
+			 struct queue_sums *sums)
+{
 	struct dmanic_mem *mem = NULL;
 	struct dmanic_op *op;
-	u32 held = 0, nr = 0;
+	LIST_HEAD(cut);
+	u32 held = 0;
 
+	lockdep_assert_held(&queue->lock);
 	list_for_each_entry(op, ops, entry) {
 		if (op->queue != queue)
 			break;
 		trace_dmanic_done(op);
-		queue_sum(&sums, op);
-		*started += op->started;
-		nr++;
+		queue_sum(sums, op);
+		queue_post_cqe(queue, op);
+		queue->started -= op->started;
+		queue->in_flight--;
 		if (!op->mem)
 			continue;
 		if (op->mem != mem && held)
@@ -164,30 +164,23 @@ static u32 queue_cut(struct dmanic_queue *queue, struct list_head *ops,
 	}
 	if (held)
 		dmanic_mem_put(mem, held);
-	queue_count(queue->node, &sums);
-	list_cut_before(cut, ops, &op->entry);
-	return nr;
+	list_cut_before(&cut, ops, &op->entry);
+	list_splice(&cut, &queue->free);
 }
 
 /* Complete the ops of the first one's queue; called under RCU */
 static void queue_complete_some(struct dmanic_queue *queue, struct list_head *ops,
 				struct list_head *ready)
 {
-	u32 tail, nr, started = 0;
-	struct dmanic_op *op;
+	struct queue_sums sums = {};
 	unsigned long flags;
 	bool signal = false;
-	LIST_HEAD(cut);
-
-	nr = queue_cut(queue, ops, &cut, &started);
+	u32 tail;
 
 	spin_lock_irqsave(&queue->lock, flags);
 	tail = queue->cq_tail;
-	list_for_each_entry(op, &cut, entry)
-		queue_post_cqe(queue, op);
-	list_splice(&cut, &queue->free);
-	queue->started -= started;
-	queue->in_flight -= nr;
+	queue_finish(queue, ops, &sums);
+	queue_count(queue->node, &sums);
 	if (queue->nr_deferred)
 		queue_promote(queue, ready, ops);
 	/* C: completions before the tail */
@@ -282,7 +275,7 @@ static void queue_defer(struct dmanic_queue *queue, struct list_head *ops, u32 n
 	spin_unlock_irq(&queue->lock);
 }
 
-/* Ops that outlive the RCU section hold their memory: a run of one at once */
+/* What outlives the RCU section: the target, and the memory, a run of one at once */
 static void queue_hold(struct list_head *ops)
 {
 	struct dmanic_mem *mem = NULL;
@@ -290,6 +283,8 @@ static void queue_hold(struct list_head *ops)
 	u32 held = 0;
 
 	list_for_each_entry(op, ops, entry) {
+		if (op->conn)
+			op->target = op->conn->target;
 		if (!op->mem)
 			continue;
 		if (op->mem != mem && held)
@@ -299,17 +294,6 @@ static void queue_hold(struct list_head *ops)
 	}
 	if (held)
 		refcount_add(held, &mem->ref);
-}
-
-/* Read an entry once: the program may be writing to it */
-static void queue_read_sqe(struct dmanic_sqe *sqe, const struct dmanic_sqe *shared)
-{
-	const u64 *from = (const u64 *)shared;
-	u64 *to = (u64 *)sqe;
-	unsigned int i;
-
-	for (i = 0; i < sizeof(*sqe) / sizeof(u64); i++)
-		to[i] = READ_ONCE(from[i]);
 }
 
 /**
@@ -336,13 +320,12 @@ static void queue_prepare(struct dmanic_queue *queue, struct queue_batch *batch)
 {
 	struct dmanic_found found = {};
 	struct dmanic_op *op, *next;
-	struct dmanic_sqe sqe;
+	u32 mask = queue->sq_entries - 1;
 
 	batch->fence = false;
 	list_for_each_entry_safe(op, next, &batch->ops, entry) {
-		queue_read_sqe(&sqe, &queue->sq[queue->sq_head++ &
-						(queue->sq_entries - 1)]);
-		op->status = dmanic_op_prepare(op, &sqe, &found);
+		op->status = dmanic_op_prepare(op, &queue->sq[queue->sq_head++ & mask],
+					       &found);
 		trace_dmanic_post(op);
 		batch->fence |= op->flags & DMANIC_SQE_FENCE;
 		if (op->status) {

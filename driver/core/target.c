@@ -43,29 +43,6 @@ u32 dmanic_target_find(struct dmanic_node *node, const struct dmanic_target *tar
 }
 
 /**
- * dmanic_target_allow() - may this access be made
- * @export: a segment, found
- * @right: DMANIC_RIGHT_* needed
- * @offset: into the segment
- * @span: bytes from the first to the last touched
- *
- * Return: enum dmanic_status.
- */
-u32 dmanic_target_allow(const struct dmanic_export *export, u32 right, u64 offset,
-			u64 span)
-{
-	u32 status = DMANIC_STATUS_OK;
-
-	if ((export->rights & right) != right)
-		status = DMANIC_STATUS_ACCESS;
-	else if (!dmanic_range_ok(export->length, offset, span))
-		status = DMANIC_STATUS_BOUNDS;
-	if (status)
-		dmanic_stat_add(export->node, DMANIC_STATS_A_TARGET_REFUSED, 1);
-	return status;
-}
-
-/**
  * dmanic_target_get() - begin an access to a segment that outlives RCU
  * @node: whose export
  * @target: id and key as the initiator named them

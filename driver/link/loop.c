@@ -9,8 +9,12 @@
  * cost more.
  *
  * With a model (model.h) the worker copies when an operation's turn comes and
- * sleeps until the modelled end before it raises and completes; it runs as a
- * real-time task then, for an engine does not compete for the CPU.
+ * sleeps until the modelled end before it raises and completes.
+ *
+ * The worker wakes as a real-time task, for an engine does not queue for the
+ * CPU behind a program that polls or computes. Once it has been busy for
+ * LOOP_BUSY_NS it goes on as a normal task until it is idle again, so that who
+ * posts gigabytes shares the CPU like everybody else.
  *
  * A fabric is the set of nodes made together. fabric->nodes is read under RCU
  * and emptied by stop(); a node's struct lives on until its last user is gone.
@@ -30,6 +34,7 @@
 
 /* The poster does it itself up to here: measured, see Documentation/testing.rst */
 #define LOOP_INLINE_MAX	SZ_8K
+#define LOOP_BUSY_NS	(2 * NSEC_PER_MSEC)
 /* Copied between two looks around */
 #define LOOP_CHUNK	SZ_256K
 
@@ -111,10 +116,14 @@ static bool loop_has_notify(const struct dmanic_op *op)
 static void loop_copy_piece(const struct dmanic_op *op, struct dmanic_export *export,
 			    u64 local, u64 remote, u64 bytes)
 {
-	if (loop_is_read(op))
-		dmanic_mem_copy(op->mem, local, export->mem, remote, bytes);
-	else
-		dmanic_mem_copy(export->mem, remote, op->mem, local, bytes);
+	struct dmanic_mem *dst = export->mem, *src = op->mem;
+
+	if (loop_is_read(op)) {
+		swap(dst, src);
+		swap(local, remote);
+	}
+	if (!dmanic_mem_copy_small(dst, remote, src, local, bytes))
+		dmanic_mem_copy(dst, remote, src, local, bytes);
 }
 
 /*
@@ -246,26 +255,47 @@ static struct dmanic_op *loop_next(struct loop_node *ln)
 	return op;
 }
 
+/* A normal task once it was busy for long; see the top */
+static void loop_share(struct loop_node *ln, u64 since, bool *normal)
+{
+	if (*normal || !READ_ONCE(ln->free) ||
+	    ktime_get_ns() - since < LOOP_BUSY_NS)
+		return;
+	sched_set_normal(current, MIN_NICE);
+	*normal = true;
+}
+
+static void loop_sleep(struct loop_node *ln, bool *normal)
+{
+	if (*normal)
+		sched_set_fifo_low(current);
+	*normal = false;
+
+	set_current_state(TASK_IDLE);
+	if (list_empty_careful(&ln->pending) && !kthread_should_stop())
+		schedule();
+	__set_current_state(TASK_RUNNING);
+}
+
 static int loop_worker(void *data)
 {
 	struct loop_node *ln = data;
 	struct dmanic_op *op;
+	bool normal = true;
+	u64 since = 0;
 
-	for (;;) {
-		set_current_state(TASK_IDLE);
-		/* What is left then is taken by loop_stop() */
-		if (kthread_should_stop())
-			break;
+	/* What is pending when it has to stop is taken by loop_stop() */
+	while (!kthread_should_stop()) {
 		op = loop_next(ln);
 		if (op) {
-			__set_current_state(TASK_RUNNING);
 			loop_run(ln, op);
+			loop_share(ln, since, &normal);
 			cond_resched();
 			continue;
 		}
-		schedule();
+		loop_sleep(ln, &normal);
+		since = ktime_get_ns();
 	}
-	__set_current_state(TASK_RUNNING);
 	return 0;
 }
 
@@ -278,18 +308,29 @@ static bool loop_small(const struct dmanic_op *op)
 
 /**
  * struct loop_found - where the last operation of a batch went; under RCU
- * @target: as it named it
- * @export: what it is; NULL: none yet
+ * @conn: the connection; NULL: none yet
+ * @export: where it leads
  */
 struct loop_found {
-	struct dmanic_target target;
+	const struct dmanic_remote *conn;
 	struct dmanic_export *export;
 };
 
-static bool loop_same(const struct dmanic_target *a, const struct dmanic_target *b)
+/* Look the target of @op up, unless it is that of the operation before */
+static u32 loop_find(struct loop_node *ln, const struct dmanic_op *op,
+		     struct loop_found *found)
 {
-	return a->node == b->node && a->id == b->id && a->key == b->key &&
-	       a->incarnation == b->incarnation;
+	struct loop_node *peer;
+	u32 status;
+
+	found->conn = NULL;
+	status = loop_peer(ln, &op->conn->target, &peer);
+	if (!status)
+		status = dmanic_target_find(&peer->node, &op->conn->target,
+					    DMANIC_EXPORT_SEGMENT, &found->export);
+	if (!status)
+		found->conn = op->conn;
+	return status;
 }
 
 /* A small data operation, by the poster, under RCU */
@@ -297,25 +338,21 @@ static u32 loop_quick(struct loop_node *ln, struct dmanic_op *op,
 		      struct loop_found *found)
 {
 	u32 right = loop_is_read(op) ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
-	struct loop_node *peer;
-	u32 status;
+	u32 status = DMANIC_STATUS_OK;
 
-	if (!found->export || !loop_same(&found->target, &op->target)) {
-		found->export = NULL;
-		status = loop_peer(ln, &op->target, &peer);
-		if (!status)
-			status = dmanic_target_find(&peer->node, &op->target,
-						    DMANIC_EXPORT_SEGMENT,
-						    &found->export);
-		if (status) {
-			found->export = NULL;
-			return status;
-		}
-		found->target = op->target;
-	}
-	status = dmanic_target_allow(found->export, right, op->remote_offset,
-				     loop_span(op));
-	return status ? status : loop_copy(op, found->export, true);
+	if (found->conn != op->conn)
+		status = loop_find(ln, op, found);
+	if (!status)
+		status = dmanic_target_allow(found->export, right, op->remote_offset,
+					     loop_span(op));
+	if (status)
+		return status;
+	if (op->count != 1)
+		return loop_copy(op, found->export, true);
+	loop_copy_piece(op, found->export, op->local_offset, op->remote_offset,
+			op->block);
+	op->result = op->block;
+	return DMANIC_STATUS_OK;
 }
 
 /*
@@ -548,10 +585,6 @@ static void loop_set_model(struct dmanic_node *node, const struct dmanic_model *
 	dmanic_model_reset(model, &ln->state);
 	WRITE_ONCE(ln->free, dmanic_model_free(model));
 	spin_unlock(&ln->lock);
-	if (dmanic_model_free(model))
-		sched_set_normal(ln->worker, 0);
-	else
-		sched_set_fifo(ln->worker);
 }
 
 static void loop_get_model(struct dmanic_node *node, struct dmanic_model *model)

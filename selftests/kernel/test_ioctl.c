@@ -31,7 +31,6 @@ FIXTURE_VARIANT(ioctl) {
 	enum place place;
 	__u32 flags;			/* known ones */
 	bool out;			/* tells something in its argument */
-	unsigned int reserved;		/* offset of a 32-bit field, or 0 */
 	void (*prepare)(struct ioctl_self *self, void *argument);
 };
 
@@ -152,7 +151,6 @@ FIXTURE_VARIANT_ADD(ioctl, segment_create) {
 FIXTURE_VARIANT_ADD(ioctl, segment_destroy) {
 	.number = DMANIC_IOC_SEGMENT_DESTROY,
 	.bytes = sizeof(struct dmanic_segment_id),
-	.reserved = offsetof(struct dmanic_segment_id, reserved),
 	.prepare = prepare_segment_id,
 };
 
@@ -166,7 +164,6 @@ FIXTURE_VARIANT_ADD(ioctl, segment_export) {
 FIXTURE_VARIANT_ADD(ioctl, segment_revoke) {
 	.number = DMANIC_IOC_SEGMENT_REVOKE,
 	.bytes = sizeof(struct dmanic_segment_id),
-	.reserved = offsetof(struct dmanic_segment_id, reserved),
 	.prepare = prepare_segment_revoke,
 };
 
@@ -181,7 +178,6 @@ FIXTURE_VARIANT_ADD(ioctl, connect) {
 FIXTURE_VARIANT_ADD(ioctl, disconnect) {
 	.number = DMANIC_IOC_DISCONNECT,
 	.bytes = sizeof(struct dmanic_disconnect),
-	.reserved = offsetof(struct dmanic_disconnect, reserved),
 	.prepare = prepare_disconnect,
 };
 
@@ -349,25 +345,6 @@ TEST_F(ioctl, unknown_flag_is_EOPNOTSUPP)
 	state_same(self, &before);
 }
 
-TEST_F(ioctl, reserved_field_is_EOPNOTSUPP)
-{
-	__u8 argument[4096];
-	struct state before;
-	unsigned int bit;
-	__u32 value;
-
-	if (!variant->reserved)
-		SKIP("no reserved field comes in");
-	prepare(self, variant, argument);
-	state_read(self, &before);
-	for (bit = 0; bit < 32; bit++) {
-		value = 1U << bit;
-		memcpy(argument + variant->reserved, &value, sizeof(value));
-		EXPECT_EQ(call(self, variant, argument), -EOPNOTSUPP);
-	}
-	state_same(self, &before);
-}
-
 TEST_F(ioctl, bad_pointer_is_EFAULT)
 {
 	void * const bad[] = {
@@ -469,6 +446,57 @@ TEST_F(ioctl, encoded_size_is_ENOTTY)
 				   variant->bytes), argument), -ENOTTY);
 	EXPECT_EQ(dmanic_call(self->fd[variant->place],
 			      _IO(DMANIC_TYPE ^ 1, nr), argument), -ENOTTY);
+}
+
+FIXTURE(ioctl_reserved) {
+	struct ioctl_self objects;
+};
+
+FIXTURE_VARIANT(ioctl_reserved) {
+	const struct ioctl_variant *ioctl;
+	unsigned int offset;		/* of a 32-bit field */
+};
+
+FIXTURE_VARIANT_ADD(ioctl_reserved, segment_destroy) {
+	&ioctl_variant_segment_destroy,
+	offsetof(struct dmanic_segment_id, reserved),
+};
+
+FIXTURE_VARIANT_ADD(ioctl_reserved, segment_revoke) {
+	&ioctl_variant_segment_revoke,
+	offsetof(struct dmanic_segment_id, reserved),
+};
+
+FIXTURE_VARIANT_ADD(ioctl_reserved, disconnect) {
+	&ioctl_variant_disconnect,
+	offsetof(struct dmanic_disconnect, reserved),
+};
+
+FIXTURE_SETUP(ioctl_reserved)
+{
+	ioctl_setup(&self->objects, variant->ioctl);
+}
+
+FIXTURE_TEARDOWN(ioctl_reserved)
+{
+}
+
+TEST_F(ioctl_reserved, field_is_EOPNOTSUPP)
+{
+	__u8 argument[4096];
+	struct state before;
+	unsigned int bit;
+	__u32 value;
+
+	prepare(&self->objects, variant->ioctl, argument);
+	state_read(&self->objects, &before);
+	for (bit = 0; bit < 32; bit++) {
+		value = 1U << bit;
+		memcpy(argument + variant->offset, &value, sizeof(value));
+		EXPECT_EQ(call(&self->objects, variant->ioctl, argument),
+			  -EOPNOTSUPP);
+	}
+	state_same(&self->objects, &before);
 }
 
 static bool number_known(unsigned int nr)

@@ -176,14 +176,12 @@ TEST_F(revoke, memory_is_still_once_it_returned)
 }
 
 /* Exporting again does not let those in who were connected before. */
-TEST_F(revoke, exported_again_during_traffic)
+static void export_again(struct revoke_self *self)
 {
 	struct segment target = segment_make(&self->owner, BYTES);
 	unsigned int round, i;
 	__u32 status;
 
-	if (variant->way != REVOKE)
-		SKIP("a destroyed segment cannot be exported");
 	segment_export(&target, DMANIC_RIGHT_WRITE);
 	start(self, &target);
 	for (round = 0; round < 20; round++) {
@@ -205,6 +203,31 @@ TEST_F(revoke, exported_again_during_traffic)
 		status = self->writers[i].odd;
 		EXPECT_EQ(status, DMANIC_STATUS_ACCESS);
 	}
+}
+
+FIXTURE(export) {
+	struct revoke_self traffic;
+};
+
+FIXTURE_VARIANT(export) {
+	const struct revoke_variant *traffic;
+};
+
+FIXTURE_VARIANT_ADD(export, small) { &revoke_variant_revoked_small };
+FIXTURE_VARIANT_ADD(export, large) { &revoke_variant_revoked_large };
+
+FIXTURE_SETUP(export)
+{
+	revoke_setup(&self->traffic, variant->traffic);
+}
+
+FIXTURE_TEARDOWN(export)
+{
+}
+
+TEST_F(export, again_during_traffic)
+{
+	export_again(&self->traffic);
 }
 
 FIXTURE(handle) {

@@ -49,12 +49,20 @@ static void end_name(char name[NIC_PUBLISH_MAX], const struct job *job,
 		 object);
 }
 
+/*
+ * Segments are aligned to blocks of megabytes. Without this, the source and the
+ * target of a copy would share the sets of caches and of a software TLB, and
+ * whether they do would decide the figures.
+ */
+#define END_SKEW	(37 * 4096)
+
 static int end_open_segment(struct end *end, const struct job *job,
 			    const char *role, uint64_t half)
 {
 	char name[NIC_PUBLISH_MAX];
 	int ret;
 
+	half += END_SKEW;
 	ret = nic_segment_alloc(end->ctx, 2 * half, &end->segment);
 	if (ret)
 		return end_fail(end, ret, "make a segment");
