@@ -24,8 +24,8 @@
  *	-> link ops->submit() -> (wire) -> target.c checks the other side's
  *	export, mem.c copies -> queue.c dmanic_queue_complete().
  *
- * Small operations on an idle queue are done by the poster, under RCU and
- * without a reference (link ops->run). All others hold their local mem and a
+ * Small operations on an idle queue, to memory of this machine, are done by the
+ * poster, under RCU and without a reference (quick.c). All others hold their local mem and a
  * copy of their target, so segments, remotes and even the context's handles can
  * go while they are in flight. The link completes each op exactly once, from
  * any context.
@@ -495,7 +495,6 @@ struct dmanic_op {
  * @started: of those, not deferred
  * @deferred: ops behind a FENCE, in order
  * @nr_deferred: how many
- * @link_pending: ops of this queue the link has not finished; the link's
  * @rcu: completions touch the queue after the last op is gone
  */
 struct dmanic_queue {
@@ -524,30 +523,15 @@ struct dmanic_queue {
 	struct list_head free;
 	struct list_head deferred;
 	u32 nr_deferred;
-	atomic_t link_pending;
 	struct rcu_head rcu;
-};
-
-/**
- * struct dmanic_found - what the last entry of a batch named; under RCU
- * @local: id of @mem; 0: none yet
- * @mem: of that segment
- * @remote: handle of @conn; 0: none yet
- * @conn: of that handle
- */
-struct dmanic_found {
-	u32 local;
-	struct dmanic_mem *mem;
-	u32 remote;
-	const struct dmanic_remote *conn;
 };
 
 int dmanic_queue_create(struct dmanic_ctx *ctx, struct dmanic_queue_create *arg,
 			struct dmanic_late *late);
 void dmanic_queue_complete(struct list_head *ops);
 void dmanic_queue_set_dead(struct dmanic_queue *queue);
-u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *shared,
-		      struct dmanic_found *found);
+bool dmanic_ops_prepare(struct dmanic_queue *queue, struct list_head *ops,
+			struct list_head *failed);
 
 static inline bool dmanic_queue_dying(const struct dmanic_queue *queue)
 {

@@ -8,7 +8,8 @@
 #include <linux/nospec.h>
 
 #include "dmanic.h"
-#include "link.h"
+#include "op.h"
+#include "trace.h"
 
 #define OP_LOCAL	(1U << 0)	/* local segment */
 #define OP_REMOTE	(1U << 1)	/* remote segment */
@@ -43,39 +44,15 @@ static const struct op_desc op_descs[] = {
 #define OP_FLAGS_LATER	(DMANIC_SQE_URGENT | DMANIC_SQE_ORDERED)
 
 /* Bytes from the first to the last touched on one side */
-static u64 op_span(const struct dmanic_op *op, u64 stride)
+static __always_inline u64 op_span(const struct dmanic_op *op, u64 stride)
 {
+	if (likely(op->count == 1))
+		return op->block;
 	return op->count ? (op->count - 1) * stride + op->block : 0;
 }
 
-/* Every field is read once: the program may be writing to the entry */
-static __always_inline struct dmanic_sqe op_read(const struct dmanic_sqe *shared)
+static u32 op_shape_strided(struct dmanic_op *op, const struct dmanic_sqe *sqe)
 {
-	return (struct dmanic_sqe) {
-		.opcode = READ_ONCE(shared->opcode),
-		.flags = READ_ONCE(shared->flags),
-		.reserved = READ_ONCE(shared->reserved),
-		.local = READ_ONCE(shared->local),
-		.cookie = READ_ONCE(shared->cookie),
-		.remote = READ_ONCE(shared->remote),
-		.notify = READ_ONCE(shared->notify),
-		.local_offset = READ_ONCE(shared->local_offset),
-		.remote_offset = READ_ONCE(shared->remote_offset),
-		.length = READ_ONCE(shared->length),
-		.compare = READ_ONCE(shared->compare),
-		.payload = READ_ONCE(shared->payload),
-	};
-}
-
-static u32 op_shape(struct dmanic_op *op, const struct dmanic_sqe *sqe, u8 uses)
-{
-	if (!(uses & OP_STRIDED)) {
-		if (sqe->compare)
-			return DMANIC_STATUS_INVALID;
-		op->block = sqe->length;
-		op->count = 1;
-		return DMANIC_STATUS_OK;
-	}
 	op->block = sqe->block;
 	op->count = sqe->block ? sqe->count : 0;
 	op->local_stride = sqe->local_stride;
@@ -86,43 +63,39 @@ static u32 op_shape(struct dmanic_op *op, const struct dmanic_sqe *sqe, u8 uses)
 	return DMANIC_STATUS_OK;
 }
 
-static u32 op_remote(struct dmanic_op *op, const struct dmanic_sqe *sqe, u32 right,
-		     struct dmanic_found *found)
+static __always_inline u32 op_remote(struct dmanic_op *op,
+				     const struct dmanic_sqe *sqe, u32 right,
+				     struct dmanic_found *found)
 {
-	if (!found->remote || found->remote != sqe->remote) {
-		found->conn = dmanic_remote_lookup(op->queue->ctx, sqe->remote);
-		found->remote = sqe->remote;
-	}
-	if (!found->conn || found->conn->kind != DMANIC_EXPORT_SEGMENT)
-		return DMANIC_STATUS_NO_HANDLE;
-	if ((found->conn->rights & right) != right)
-		return DMANIC_STATUS_ACCESS;
-	if (!dmanic_range_ok(found->conn->length, sqe->remote_offset,
-			     op_span(op, op->remote_stride)))
-		return DMANIC_STATUS_BOUNDS;
+	u32 status;
+
+	status = dmanic_found_remote(found, op->queue->ctx, sqe->remote, right,
+				     sqe->remote_offset,
+				     op_span(op, op->remote_stride));
+	if (unlikely(status))
+		return status;
 	op->conn = found->conn;
 	op->target.node = found->conn->target.node;
 	op->remote_offset = sqe->remote_offset;
 	return DMANIC_STATUS_OK;
 }
 
-static u32 op_local(struct dmanic_op *op, const struct dmanic_sqe *sqe,
-		    struct dmanic_found *found)
+static __always_inline u32 op_local(struct dmanic_op *op,
+				    const struct dmanic_sqe *sqe,
+				    struct dmanic_found *found)
 {
-	if (!found->local || found->local != sqe->local) {
-		found->mem = dmanic_segment_mem(op->queue->ctx, sqe->local);
-		found->local = sqe->local;
-	}
-	if (!found->mem)
-		return DMANIC_STATUS_NO_SEGMENT;
-	if (!dmanic_range_ok(found->mem->length, sqe->local_offset,
-			     op_span(op, op->local_stride)))
-		return DMANIC_STATUS_BOUNDS;
+	u32 status;
+
+	status = dmanic_found_local(found, op->queue->ctx, sqe->local,
+				    sqe->local_offset, op_span(op, op->local_stride));
+	if (unlikely(status))
+		return status;
 	op->mem = found->mem;
 	op->local_offset = sqe->local_offset;
 	return DMANIC_STATUS_OK;
 }
 
+/* @alone: a NOTIFY; otherwise it goes with data and to the same node */
 static u32 op_notify(struct dmanic_op *op, const struct dmanic_sqe *sqe, bool alone)
 {
 	const struct dmanic_remote *remote;
@@ -140,70 +113,98 @@ static u32 op_notify(struct dmanic_op *op, const struct dmanic_sqe *sqe, bool al
 }
 
 /* What the opcode does not use must be zero */
-static bool op_unused_zero(const struct dmanic_sqe *sqe, u8 uses, bool notify)
+static __always_inline bool op_unused_zero(const struct dmanic_sqe *sqe, u8 uses,
+					   bool notify)
 {
-	if (!(uses & OP_LOCAL) && (sqe->local || sqe->local_offset))
-		return false;
-	if (!(uses & OP_REMOTE) &&
-	    (sqe->remote || sqe->remote_offset || sqe->length || sqe->compare))
-		return false;
-	return notify || (!sqe->notify && !sqe->payload);
+	u64 unused = sqe->reserved;
+
+	if (!(uses & OP_LOCAL))
+		unused |= sqe->local | sqe->local_offset;
+	if (!(uses & OP_REMOTE))
+		unused |= sqe->remote | sqe->remote_offset | sqe->length;
+	if (!(uses & OP_STRIDED))
+		unused |= sqe->compare;
+	if (!notify)
+		unused |= sqe->notify | sqe->payload;
+	return !unused;
 }
 
-/**
- * dmanic_op_prepare() - fill in an operation
- * @op: of a queue, not in use
- * @shared: the entry in the ring
- * @found: what the entry before it in the batch named
- *
- * Called under RCU; op->mem is borrowed. Return: enum dmanic_status.
- */
-u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *shared,
-		      struct dmanic_found *found)
+/* Fill in @op from an entry; enum dmanic_status */
+static __always_inline u32 op_prepare(struct dmanic_op *op,
+				      const struct dmanic_sqe *shared,
+				      struct dmanic_found *found)
 {
-	const struct dmanic_sqe copy = op_read(shared);
-	const struct dmanic_sqe *sqe = &copy;
-	u8 opcode = sqe->opcode;
+	const struct dmanic_sqe sqe = dmanic_sqe_read(shared);
+	u8 opcode = sqe.opcode;
+	u32 status = DMANIC_STATUS_OK;
 	bool notify;
-	u32 status;
 	u8 uses;
 
-	op->cookie = sqe->cookie;
+	op->cookie = sqe.cookie;
 	op->opcode = opcode;
-	op->flags = sqe->flags;
+	op->flags = sqe.flags;
 	op->started = true;
-	op->status = DMANIC_STATUS_OK;
-	op->count = 0;
-	op->block = 0;
-	op->mem = NULL;
 	op->result = 0;
+	op->mem = NULL;
 	op->conn = NULL;
-	op->target.node = 0;
+	op->block = 0;
+	op->count = 1;
 
-	if (opcode >= ARRAY_SIZE(op_descs) || sqe->reserved ||
-	    (sqe->flags & ~(OP_FLAGS | OP_FLAGS_LATER)))
+	if (unlikely(opcode >= ARRAY_SIZE(op_descs) ||
+		     (sqe.flags & ~(OP_FLAGS | OP_FLAGS_LATER))))
 		return DMANIC_STATUS_INVALID;
 	opcode = array_index_nospec(opcode, ARRAY_SIZE(op_descs));
 	uses = op_descs[opcode].uses;
-	if ((uses & OP_LATER) || (sqe->flags & OP_FLAGS_LATER))
+	if (unlikely((uses & OP_LATER) || (sqe.flags & OP_FLAGS_LATER)))
 		return DMANIC_STATUS_UNSUPPORTED;
-	notify = (uses & OP_NOTIFY) || (sqe->flags & DMANIC_SQE_NOTIFY);
-	if ((sqe->flags & DMANIC_SQE_NOTIFY) && !(uses & OP_MAY_NOTIFY))
+	notify = sqe.flags & DMANIC_SQE_NOTIFY;
+	if (unlikely(notify && !(uses & OP_MAY_NOTIFY)))
 		return DMANIC_STATUS_INVALID;
-	if (!op_unused_zero(sqe, uses, notify))
+	notify |= !!(uses & OP_NOTIFY);
+	if (unlikely(!op_unused_zero(&sqe, uses, notify)))
 		return DMANIC_STATUS_INVALID;
 
 	if (uses & OP_REMOTE) {
-		status = op_shape(op, sqe, uses);
+		if (uses & OP_STRIDED)
+			status = op_shape_strided(op, &sqe);
+		else
+			op->block = sqe.length;
 		if (!status)
-			status = op_remote(op, sqe, op_descs[opcode].right, found);
-		if (status)
-			return status;
+			status = op_remote(op, &sqe, op_descs[opcode].right, found);
 	}
-	if (notify) {
-		status = op_notify(op, sqe, uses & OP_NOTIFY);
-		if (status)
-			return status;
+	if (!status && notify)
+		status = op_notify(op, &sqe, uses & OP_NOTIFY);
+	if (!status && (uses & OP_LOCAL))
+		status = op_local(op, &sqe, found);
+	return status;
+}
+
+/**
+ * dmanic_ops_prepare() - take the next entries of a queue, one for each op
+ * @queue: its submit_lock is held; sq_head moves on
+ * @ops: not in use; refused ones are moved away
+ * @failed: to here, with op->status set
+ *
+ * Called under RCU: op->mem and op->conn are borrowed. Return: one of them has
+ * a FENCE.
+ */
+bool dmanic_ops_prepare(struct dmanic_queue *queue, struct list_head *ops,
+			struct list_head *failed)
+{
+	u32 head = queue->sq_head, mask = queue->sq_entries - 1;
+	struct dmanic_found found = {};
+	struct dmanic_op *op, *next;
+	u8 flags = 0;
+
+	list_for_each_entry_safe(op, next, ops, entry) {
+		op->status = op_prepare(op, &queue->sq[head++ & mask], &found);
+		trace_dmanic_post(op);
+		flags |= op->flags;
+		if (unlikely(op->status)) {
+			op->mem = NULL;
+			list_move_tail(&op->entry, failed);
+		}
 	}
-	return uses & OP_LOCAL ? op_local(op, sqe, found) : DMANIC_STATUS_OK;
+	queue->sq_head = head;
+	return flags & DMANIC_SQE_FENCE;
 }

@@ -2,8 +2,8 @@
 /*
  * queue.c - submission and completion rings
  *
- * In:  ENTER takes entries from the ring, one op each, and hands the batch to
- *      the link. Ops behind a FENCE wait in @deferred until what is before
+ * In:  ENTER lets quick.c do what it can at the head of the ring, then takes
+ *      entries, one op each, and hands the batch to the link. Ops behind a FENCE wait in @deferred until what is before
  *      them is done.
  * Out: dmanic_queue_complete() writes completions, frees ops, starts deferred
  *      ones, wakes waiters: once a batch.
@@ -24,6 +24,7 @@
 #include "compat.h"
 #include "dmanic.h"
 #include "link.h"
+#include "op.h"
 #include "trace.h"
 
 static void queue_set_flags(struct dmanic_queue *queue, u32 set, u32 clear)
@@ -82,32 +83,10 @@ static void queue_wake(struct dmanic_queue *queue, bool signal)
 		dmanic_eventfd_signal(queue->eventfd);
 }
 
-struct queue_sums {
-	u64 completed;
-	u64 failed;
-	u64 read_bytes;
-	u64 write_bytes;
-	u64 notifies;
-};
-
-static void queue_sum(struct queue_sums *sums, const struct dmanic_op *op)
+static void queue_count(struct dmanic_node *node, const struct dmanic_sums *sums)
 {
-	if (op->status) {
-		sums->failed++;
-		return;
-	}
-	sums->completed++;
-	if (op->opcode == DMANIC_OP_READ || op->opcode == DMANIC_OP_READ_STRIDED)
-		sums->read_bytes += op->result;
-	else
-		sums->write_bytes += op->result;
-	if (op->opcode == DMANIC_OP_NOTIFY || (op->flags & DMANIC_SQE_NOTIFY))
-		sums->notifies++;
-}
-
-static void queue_count(struct dmanic_node *node, const struct queue_sums *sums)
-{
-	dmanic_stat_add(node, DMANIC_STATS_A_COMPLETED, sums->completed);
+	if (sums->completed)
+		dmanic_stat_add(node, DMANIC_STATS_A_COMPLETED, sums->completed);
 	if (sums->failed)
 		dmanic_stat_add(node, DMANIC_STATS_A_FAILED, sums->failed);
 	if (sums->read_bytes)
@@ -118,43 +97,33 @@ static void queue_count(struct dmanic_node *node, const struct queue_sums *sums)
 		dmanic_stat_add(node, DMANIC_STATS_A_NOTIFIES_SENT, sums->notifies);
 }
 
-static void queue_post_cqe(struct dmanic_queue *queue, const struct dmanic_op *op)
-{
-	struct dmanic_cqe *cqe;
-
-	lockdep_assert_held(&queue->lock);
-	if (op->status == DMANIC_STATUS_OK && (op->flags & DMANIC_SQE_SILENT))
-		return;
-	cqe = &queue->cq[queue->cq_tail & (queue->cq_entries - 1)];
-	cqe->cookie = op->cookie;
-	cqe->status = op->status;
-	cqe->opcode = op->opcode;
-	cqe->flags = op->flags;
-	cqe->result = op->result;
-	queue->cq_tail++;
-}
-
 /*
  * Complete the ops of @queue at the front of @ops: post, count, let go of their
  * memory (a run of the same one at once), free.
  */
 static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
-			 struct queue_sums *sums)
+			 struct dmanic_sums *sums)
 {
+	u32 tail = queue->cq_tail, mask = queue->cq_entries - 1;
+	u32 held = 0, started = 0, nr = 0;
 	struct dmanic_mem *mem = NULL;
 	struct dmanic_op *op;
 	LIST_HEAD(cut);
-	u32 held = 0;
 
 	lockdep_assert_held(&queue->lock);
 	list_for_each_entry(op, ops, entry) {
-		if (op->queue != queue)
+		if (unlikely(op->queue != queue))
 			break;
 		trace_dmanic_done(op);
-		queue_sum(sums, op);
-		queue_post_cqe(queue, op);
-		queue->started -= op->started;
-		queue->in_flight--;
+		if (op->status)
+			sums->failed++;
+		else
+			dmanic_sums_add(sums, op->opcode, op->flags, op->result);
+		if (op->status || !(op->flags & DMANIC_SQE_SILENT))
+			dmanic_cqe_fill(&queue->cq[tail++ & mask], op->cookie,
+					op->status, op->opcode, op->flags, op->result);
+		started += op->started;
+		nr++;
 		if (!op->mem)
 			continue;
 		if (op->mem != mem && held)
@@ -164,34 +133,44 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 	}
 	if (held)
 		dmanic_mem_put(mem, held);
+	queue->cq_tail = tail;
+	queue->started -= started;
+	queue->in_flight -= nr;
 	list_cut_before(&cut, ops, &op->entry);
 	list_splice(&cut, &queue->free);
+}
+
+/* Show completions; true: the caller has to signal, once unlocked */
+static bool queue_publish(struct dmanic_queue *queue)
+{
+	struct dmanic_queue_ring *ring = queue->ring;
+	bool news = READ_ONCE(ring->cq_tail) != queue->cq_tail;
+
+	lockdep_assert_held(&queue->lock);
+	/* C: completions before the tail */
+	smp_store_release(&ring->cq_tail, queue->cq_tail);
+	/* E: the tail before looking who sleeps */
+	smp_mb();
+	if (!news || !queue->eventfd || !READ_ONCE(ring->arm))
+		return false;
+	WRITE_ONCE(ring->arm, 0);
+	return true;
 }
 
 /* Complete the ops of the first one's queue; called under RCU */
 static void queue_complete_some(struct dmanic_queue *queue, struct list_head *ops,
 				struct list_head *ready)
 {
-	struct queue_sums sums = {};
+	struct dmanic_sums sums = {};
 	unsigned long flags;
-	bool signal = false;
-	u32 tail;
+	bool signal;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	tail = queue->cq_tail;
 	queue_finish(queue, ops, &sums);
 	queue_count(queue->node, &sums);
 	if (queue->nr_deferred)
 		queue_promote(queue, ready, ops);
-	/* C: completions before the tail */
-	if (tail != queue->cq_tail)
-		smp_store_release(&queue->ring->cq_tail, queue->cq_tail);
-	/* E: the tail before looking who sleeps */
-	smp_mb();
-	if (tail != queue->cq_tail && queue->eventfd && READ_ONCE(queue->ring->arm)) {
-		WRITE_ONCE(queue->ring->arm, 0);
-		signal = true;
-	}
+	signal = queue_publish(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 
 	/* From here on only RCU keeps the queue */
@@ -300,61 +279,53 @@ static void queue_hold(struct list_head *ops)
  * struct queue_batch - what one ENTER submits
  * @ops: prepared, borrowing their memory
  * @failed: refused by validation
- * @done: done by the poster itself
  * @ready: for the link, holding their memory
- * @fence: one of @ops has a FENCE
  */
 struct queue_batch {
 	struct list_head ops;
 	struct list_head failed;
-	struct list_head done;
 	struct list_head ready;
-	bool fence;
 };
 
 /* Entries handled in one RCU section */
 #define QUEUE_CHUNK	64
 
-/* Take the next entries, one for each of batch->ops; under RCU */
-static void queue_prepare(struct dmanic_queue *queue, struct queue_batch *batch)
-{
-	struct dmanic_found found = {};
-	struct dmanic_op *op, *next;
-	u32 mask = queue->sq_entries - 1;
-
-	batch->fence = false;
-	list_for_each_entry_safe(op, next, &batch->ops, entry) {
-		op->status = dmanic_op_prepare(op, &queue->sq[queue->sq_head++ & mask],
-					       &found);
-		trace_dmanic_post(op);
-		batch->fence |= op->flags & DMANIC_SQE_FENCE;
-		if (op->status) {
-			op->mem = NULL;
-			list_move_tail(&op->entry, &batch->failed);
-		}
-	}
-}
-
 static void queue_chunk(struct dmanic_queue *queue, struct queue_batch *batch, u32 nr)
 {
-	const struct dmanic_link_ops *link = queue->node->link;
 	struct dmanic_op *op;
+	bool fence;
 
 	rcu_read_lock();
-	queue_prepare(queue, batch);
-	if (batch->fence || READ_ONCE(queue->nr_deferred)) {
-		/* Some of them may stay long, so all hold their memory */
-		list_for_each_entry(op, &batch->failed, entry)
-			nr -= op->started;
-		queue_hold(&batch->ops);
-		queue_defer(queue, &batch->ops, nr);
-	} else {
-		if (list_empty(&batch->ready))
-			link->run(queue->node, &batch->ops, &batch->done);
-		queue_hold(&batch->ops);
-	}
+	fence = dmanic_ops_prepare(queue, &batch->ops, &batch->failed);
+	queue_hold(&batch->ops);
 	rcu_read_unlock();
+	if (fence || READ_ONCE(queue->nr_deferred)) {
+		list_for_each_entry(op, &batch->failed, entry)
+			nr--;
+		queue_defer(queue, &batch->ops, nr);
+	}
 	list_splice_tail_init(&batch->ops, &batch->ready);
+}
+
+/* What the poster does itself: how many of @left entries */
+static u32 queue_quick(struct dmanic_queue *queue, u32 left)
+{
+	u32 used = queue_unconsumed(queue), tail = queue->cq_tail, done;
+	struct dmanic_sums sums = {};
+	bool signal;
+
+	if (used >= queue->cq_entries)
+		return 0;
+	done = dmanic_quick(queue, min(left, queue->cq_entries - used), &tail, &sums);
+	if (!done)
+		return 0;
+	spin_lock_irq(&queue->lock);
+	queue->cq_tail = tail;
+	queue_count(queue->node, &sums);
+	signal = queue_publish(queue);
+	spin_unlock_irq(&queue->lock);
+	queue_wake(queue, signal);
+	return done;
 }
 
 /*
@@ -366,7 +337,6 @@ static int queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
 	struct queue_batch batch = {
 		.ops = LIST_HEAD_INIT(batch.ops),
 		.failed = LIST_HEAD_INIT(batch.failed),
-		.done = LIST_HEAD_INIT(batch.done),
 		.ready = LIST_HEAD_INIT(batch.ready),
 	};
 	u32 tail, left;
@@ -382,16 +352,18 @@ static int queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
 		return -EINVAL;
 	}
 	for (left = min(to_submit, tail - queue->sq_head); left; left -= nr) {
-		nr = queue_take_ops(queue, min(left, QUEUE_CHUNK), &batch.ops);
-		if (nr <= 0)
-			break;
-		queue_chunk(queue, &batch, nr);
+		nr = queue_quick(queue, left);
+		if (!nr) {
+			nr = queue_take_ops(queue, min(left, QUEUE_CHUNK), &batch.ops);
+			if (nr <= 0)
+				break;
+			queue_chunk(queue, &batch, nr);
+		}
 		total += nr;
 		/* B: entries are read before the head */
 		smp_store_release(&queue->ring->sq_head, queue->sq_head);
-		list_splice_tail_init(&batch.failed, &batch.done);
-		if (!list_empty(&batch.done))
-			dmanic_queue_complete(&batch.done);
+		if (!list_empty(&batch.failed))
+			dmanic_queue_complete(&batch.failed);
 		cond_resched();
 	}
 	if (!total)

@@ -20,9 +20,8 @@
  * @connect: find an export on @target->node. By name when @name is not NULL
  *	(waiting at most @timeout_ns), else by target->id and key. Fills
  *	@target, @rights and @length. May sleep. 0 or -errno.
- * @run: called under RCU by the poster: do what is quickly done from the head of
- *	@ops and move it to @done, with op->mem NULL; nothing when the queue has
- *	operations with the link, or order would be lost
+ * @reach: under RCU: the node of @target, when its memory is this machine's and
+ *	the poster may use it at once; else NULL. May be NULL.
  * @submit: take all @ops (of one queue, in order). Returns how many
  *	nanoseconds the poster has to spend, for a link that models a card.
  * @cancel: complete what is not yet under way of @queue as CANCELLED, stop
@@ -41,8 +40,8 @@ struct dmanic_link_ops {
 	int (*connect)(struct dmanic_node *node, struct dmanic_target *target,
 		       enum dmanic_export_kind kind, const char *name,
 		       const u64 *secret, u64 timeout_ns, u32 *rights, u64 *length);
-	void (*run)(struct dmanic_node *node, struct list_head *ops,
-		    struct list_head *done);
+	struct dmanic_node *(*reach)(struct dmanic_node *node,
+				     const struct dmanic_target *target);
 	u64 (*submit)(struct dmanic_node *node, struct list_head *ops);
 	void (*cancel)(struct dmanic_node *node, struct dmanic_queue *queue);
 	u32 (*nr_nodes)(struct dmanic_node *node);

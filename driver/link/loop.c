@@ -4,9 +4,8 @@
  *
  * Every node has a worker, its DMA engine, that does the node's operations in
  * the order they were posted. Data are copied once, from the pages of the
- * initiator's segment to those of the target's. Without a model, small
- * operations of an idle queue are done by the poster: waking the worker would
- * cost more.
+ * initiator's segment to those of the target's. Without a model, reach() lets
+ * the poster do small operations itself: waking the worker would cost more.
  *
  * With a model (model.h) the worker copies when an operation's turn comes and
  * sleeps until the modelled end before it raises and completes.
@@ -32,8 +31,6 @@
 #include "link.h"
 #include "trace.h"
 
-/* The poster does it itself up to here: measured, see Documentation/testing.rst */
-#define LOOP_INLINE_MAX	SZ_8K
 #define LOOP_BUSY_NS	(2 * NSEC_PER_MSEC)
 /* Copied between two looks around */
 #define LOOP_CHUNK	SZ_256K
@@ -113,7 +110,7 @@ static bool loop_has_notify(const struct dmanic_op *op)
 	return op->opcode == DMANIC_OP_NOTIFY || (op->flags & DMANIC_SQE_NOTIFY);
 }
 
-static void loop_copy_piece(const struct dmanic_op *op, struct dmanic_export *export,
+static __always_inline void loop_copy_piece(const struct dmanic_op *op, struct dmanic_export *export,
 			    u64 local, u64 remote, u64 bytes)
 {
 	struct dmanic_mem *dst = export->mem, *src = op->mem;
@@ -130,7 +127,7 @@ static void loop_copy_piece(const struct dmanic_op *op, struct dmanic_export *ex
  * Copy all blocks. Looks around every LOOP_CHUNK bytes: a queue being closed
  * or a stopping node must not wait for gigabytes.
  */
-static u32 loop_copy(struct dmanic_op *op, struct dmanic_export *export, bool quick)
+static u32 loop_copy(struct dmanic_op *op, struct dmanic_export *export)
 {
 	u64 local = op->local_offset, remote = op->remote_offset;
 	u64 since = 0, done, piece;
@@ -141,7 +138,7 @@ static u32 loop_copy(struct dmanic_op *op, struct dmanic_export *export, bool qu
 			piece = min_t(u64, op->block - done, LOOP_CHUNK);
 			loop_copy_piece(op, export, local + done, remote + done, piece);
 			since += piece + SZ_64;
-			if (since < LOOP_CHUNK || quick)
+			if (since < LOOP_CHUNK)
 				continue;
 			since = 0;
 			if (dmanic_queue_dying(op->queue))
@@ -157,8 +154,10 @@ static u32 loop_copy(struct dmanic_op *op, struct dmanic_export *export, bool qu
 	return DMANIC_STATUS_OK;
 }
 
-static u64 loop_span(const struct dmanic_op *op)
+static __always_inline u64 loop_span(const struct dmanic_op *op)
 {
+	if (likely(op->count == 1))
+		return op->block;
 	return op->count ? (op->count - 1) * op->remote_stride + op->block : 0;
 }
 
@@ -180,7 +179,7 @@ static u32 loop_data(struct loop_node *ln, struct dmanic_op *op)
 	rcu_read_unlock();
 	if (status)
 		return status;
-	status = loop_copy(op, export, false);
+	status = loop_copy(op, export);
 	dmanic_target_put(export);
 	return status;
 }
@@ -224,9 +223,6 @@ static void loop_complete_one(struct dmanic_op *op, u32 status)
 	LIST_HEAD(done);
 
 	op->status = status;
-	/* Effects before the poster may work in line again */
-	smp_mb__before_atomic();
-	atomic_dec(&op->queue->link_pending);
 	list_add(&op->entry, &done);
 	dmanic_queue_complete(&done);
 }
@@ -301,87 +297,15 @@ static int loop_worker(void *data)
 
 /* ---- submission ---- */
 
-static bool loop_small(const struct dmanic_op *op)
-{
-	return op->count <= 64 && dmanic_op_bytes(op) <= LOOP_INLINE_MAX;
-}
-
-/**
- * struct loop_found - where the last operation of a batch went; under RCU
- * @conn: the connection; NULL: none yet
- * @export: where it leads
- */
-struct loop_found {
-	const struct dmanic_remote *conn;
-	struct dmanic_export *export;
-};
-
-/* Look the target of @op up, unless it is that of the operation before */
-static u32 loop_find(struct loop_node *ln, const struct dmanic_op *op,
-		     struct loop_found *found)
-{
-	struct loop_node *peer;
-	u32 status;
-
-	found->conn = NULL;
-	status = loop_peer(ln, &op->conn->target, &peer);
-	if (!status)
-		status = dmanic_target_find(&peer->node, &op->conn->target,
-					    DMANIC_EXPORT_SEGMENT, &found->export);
-	if (!status)
-		found->conn = op->conn;
-	return status;
-}
-
-/* A small data operation, by the poster, under RCU */
-static u32 loop_quick(struct loop_node *ln, struct dmanic_op *op,
-		      struct loop_found *found)
-{
-	u32 right = loop_is_read(op) ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
-	u32 status = DMANIC_STATUS_OK;
-
-	if (found->conn != op->conn)
-		status = loop_find(ln, op, found);
-	if (!status)
-		status = dmanic_target_allow(found->export, right, op->remote_offset,
-					     loop_span(op));
-	if (status)
-		return status;
-	if (op->count != 1)
-		return loop_copy(op, found->export, true);
-	loop_copy_piece(op, found->export, op->local_offset, op->remote_offset,
-			op->block);
-	op->result = op->block;
-	return DMANIC_STATUS_OK;
-}
-
-/*
- * Do what is small at the head of @ops. Only while nothing of the queue is
- * with the worker, or order would be lost.
- */
-static void loop_run_quick(struct dmanic_node *node, struct list_head *ops,
-			   struct list_head *done)
+static struct dmanic_node *loop_reach(struct dmanic_node *node,
+				      const struct dmanic_target *target)
 {
 	struct loop_node *ln = to_loop(node);
-	struct loop_found found = {};
-	struct dmanic_op *op;
+	struct loop_node *peer;
 
-	op = list_first_entry_or_null(ops, struct dmanic_op, entry);
-	if (!op || !READ_ONCE(ln->free) || atomic_read(&op->queue->link_pending))
-		return;
-	/* Pairs with loop_complete_one() */
-	smp_mb__after_atomic();
-	list_for_each_entry(op, ops, entry) {
-		if (!loop_small(op))
-			break;
-		trace_dmanic_start(op);
-		if (op->mem)
-			op->status = loop_quick(ln, op, &found);
-		if (!op->status && loop_has_notify(op))
-			op->status = loop_notify(ln, op);
-		op->mem = NULL;
-	}
-	list_cut_before(done, ops, &op->entry);
+	if (!READ_ONCE(ln->free) || loop_peer(ln, target, &peer))
+		return NULL;
+	return &peer->node;
 }
 
 static u64 loop_doorbell(struct loop_node *ln, struct list_head *ops)
@@ -419,10 +343,8 @@ static u64 loop_submit(struct dmanic_node *node, struct list_head *ops)
 		dmanic_queue_complete(ops);
 		return 0;
 	}
-	list_for_each_entry(op, ops, entry) {
-		atomic_inc(&op->queue->link_pending);
+	list_for_each_entry(op, ops, entry)
 		op->due = 0;
-	}
 	if (!ln->free)
 		poster = loop_doorbell(ln, ops);
 	idle = list_empty(&ln->pending);
@@ -445,7 +367,6 @@ static void loop_take(struct loop_node *ln, struct dmanic_queue *queue,
 		if (queue && op->queue != queue)
 			continue;
 		op->status = queue ? DMANIC_STATUS_CANCELLED : DMANIC_STATUS_LINK_DOWN;
-		atomic_dec(&op->queue->link_pending);
 		list_move_tail(&op->entry, ops);
 	}
 }
@@ -647,7 +568,7 @@ static const struct dmanic_link_ops loop_ops = {
 	.features = DMANIC_FEATURE_STRIDED | DMANIC_FEATURE_NOTIFY |
 		    DMANIC_FEATURE_USER_MEMORY,
 	.connect = loop_connect,
-	.run = loop_run_quick,
+	.reach = loop_reach,
 	.submit = loop_submit,
 	.cancel = loop_cancel,
 	.nr_nodes = loop_nr_nodes,

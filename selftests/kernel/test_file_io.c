@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 #define MIB	(1UL << 20)
-#define BYTES	(6 * MIB)	/* more than one block */
+#define MOST	(6 * MIB)	/* more than one block */
+#define LEAST	(MIB)
 
 FIXTURE(file_io) {
 	struct node node;
@@ -29,6 +30,7 @@ FIXTURE(file_io) {
 	struct queue queue;
 	__u32 handle;
 	__u8 *expected;
+	size_t bytes;		/* as many as the disk has twice */
 	int disk;
 };
 
@@ -42,18 +44,21 @@ FIXTURE_SETUP(file_io)
 	if (self->disk < 0)
 		SKIP("cannot have /dev/ram0 for O_DIRECT: %s",
 		     strerror(errno));
-	if (lseek(self->disk, 0, SEEK_END) < (off_t)(2 * BYTES))
+	self->bytes = lseek(self->disk, 0, SEEK_END) / 2 & ~(MIB - 1);
+	if (self->bytes < LEAST)
 		SKIP("/dev/ram0 is too small");
+	if (self->bytes > MOST)
+		self->bytes = MOST;
 	self->node = node_open(&fabric, 0);
 	self->peer = node_open(&fabric, 1);
-	self->segment = segment_make(&self->node, BYTES);
-	self->target = segment_make(&self->peer, BYTES);
+	self->segment = segment_make(&self->node, self->bytes);
+	self->target = segment_make(&self->peer, self->bytes);
 	segment_export(&self->target, DMANIC_RIGHT_WRITE);
 	self->handle = segment_connect(&self->node, &self->target);
 	self->queue = queue_make(&self->node, 4, 4);
-	self->expected = aligned_alloc(4096, BYTES);
+	self->expected = aligned_alloc(4096, self->bytes);
 	ASSERT_TRUE(self->expected);
-	fill(self->expected, BYTES, 2024);
+	fill(self->expected, self->bytes, 2024);
 }
 
 FIXTURE_TEARDOWN(file_io)
@@ -73,12 +78,13 @@ static void put_and_compare(struct file_io_self *self, size_t length)
 
 TEST_F(file_io, direct_read_into_a_segment)
 {
-	static const size_t lengths[] = { 4096, 65536, MIB, BYTES };
+	const size_t bytes = self->bytes;
+	const size_t lengths[] = { 4096, 65536, MIB, bytes };
 	unsigned int i;
 
-	ASSERT_EQ(pwrite(self->disk, self->expected, BYTES, 0), BYTES);
+	ASSERT_EQ(pwrite(self->disk, self->expected, bytes, 0), bytes);
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
-		memset(self->segment.data, 0, BYTES);
+		memset(self->segment.data, 0, bytes);
 		ASSERT_EQ(pread(self->disk, self->segment.data, lengths[i], 0),
 			  lengths[i]);
 		put_and_compare(self, lengths[i]);
@@ -87,29 +93,31 @@ TEST_F(file_io, direct_read_into_a_segment)
 
 TEST_F(file_io, direct_write_from_a_segment)
 {
-	__u8 *back = aligned_alloc(4096, BYTES);
+	const size_t bytes = self->bytes;
+	__u8 *back = aligned_alloc(4096, bytes);
 
 	ASSERT_TRUE(back);
-	memcpy(self->segment.data, self->expected, BYTES);
-	ASSERT_EQ(pwrite(self->disk, self->segment.data, BYTES, BYTES), BYTES);
-	ASSERT_EQ(pread(self->disk, back, BYTES, BYTES), BYTES);
-	EXPECT_EQ(memcmp(back, self->expected, BYTES), 0);
+	memcpy(self->segment.data, self->expected, bytes);
+	ASSERT_EQ(pwrite(self->disk, self->segment.data, bytes, bytes), bytes);
+	ASSERT_EQ(pread(self->disk, back, bytes, bytes), bytes);
+	EXPECT_EQ(memcmp(back, self->expected, bytes), 0);
 	free(back);
 }
 
 /* What the other node wrote here goes to disk. */
 TEST_F(file_io, direct_write_of_what_a_peer_put)
 {
+	const size_t bytes = self->bytes;
 	struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, self->segment.id, 0,
-					 self->handle, 0, BYTES);
-	__u8 *back = aligned_alloc(4096, BYTES);
+					 self->handle, 0, bytes);
+	__u8 *back = aligned_alloc(4096, bytes);
 
 	ASSERT_TRUE(back);
-	memcpy(self->segment.data, self->expected, BYTES);
+	memcpy(self->segment.data, self->expected, bytes);
 	ASSERT_EQ(queue_run(&self->queue, &sqe).status, DMANIC_STATUS_OK);
-	ASSERT_EQ(pwrite(self->disk, self->target.data, BYTES, 0), BYTES);
-	ASSERT_EQ(pread(self->disk, back, BYTES, 0), BYTES);
-	EXPECT_EQ(memcmp(back, self->expected, BYTES), 0);
+	ASSERT_EQ(pwrite(self->disk, self->target.data, bytes, 0), bytes);
+	ASSERT_EQ(pread(self->disk, back, bytes, 0), bytes);
+	EXPECT_EQ(memcmp(back, self->expected, bytes), 0);
 	free(back);
 }
 
@@ -134,13 +142,14 @@ static void ring_wait(struct io_uring *ring, unsigned int count, int result)
 
 TEST_F(file_io, io_uring_read_into_a_segment)
 {
-	const unsigned int pieces = 12, piece = BYTES / pieces;
+	const size_t bytes = self->bytes;
+	const unsigned int pieces = 8, piece = bytes / pieces;
 	struct io_uring_sqe *sqe;
 	struct io_uring ring;
 	unsigned int i;
 
 	ring_setup(&ring);
-	ASSERT_EQ(pwrite(self->disk, self->expected, BYTES, 0), BYTES);
+	ASSERT_EQ(pwrite(self->disk, self->expected, bytes, 0), bytes);
 	for (i = 0; i < pieces; i++) {
 		sqe = io_uring_get_sqe(&ring);
 		ASSERT_TRUE(sqe);
@@ -150,26 +159,27 @@ TEST_F(file_io, io_uring_read_into_a_segment)
 	}
 	ASSERT_EQ(io_uring_submit(&ring), pieces);
 	ring_wait(&ring, pieces, piece);
-	put_and_compare(self, BYTES);
+	put_and_compare(self, bytes);
 	io_uring_queue_exit(&ring);
 }
 
 TEST_F(file_io, io_uring_write_from_a_segment)
 {
-	__u8 *back = aligned_alloc(4096, BYTES);
+	const size_t bytes = self->bytes;
+	__u8 *back = aligned_alloc(4096, bytes);
 	struct io_uring_sqe *sqe;
 	struct io_uring ring;
 
 	ASSERT_TRUE(back);
 	ring_setup(&ring);
-	memcpy(self->segment.data, self->expected, BYTES);
+	memcpy(self->segment.data, self->expected, bytes);
 	sqe = io_uring_get_sqe(&ring);
 	ASSERT_TRUE(sqe);
-	io_uring_prep_write(sqe, self->disk, self->segment.data, BYTES, 0);
+	io_uring_prep_write(sqe, self->disk, self->segment.data, bytes, 0);
 	ASSERT_EQ(io_uring_submit(&ring), 1);
-	ring_wait(&ring, 1, BYTES);
-	ASSERT_EQ(pread(self->disk, back, BYTES, 0), BYTES);
-	EXPECT_EQ(memcmp(back, self->expected, BYTES), 0);
+	ring_wait(&ring, 1, bytes);
+	ASSERT_EQ(pread(self->disk, back, bytes, 0), bytes);
+	EXPECT_EQ(memcmp(back, self->expected, bytes), 0);
 	free(back);
 	io_uring_queue_exit(&ring);
 }
@@ -177,7 +187,8 @@ TEST_F(file_io, io_uring_write_from_a_segment)
 /* Registered once, as a program with many reads would; 6.1 cannot. */
 TEST_F(file_io, io_uring_fixed_buffer)
 {
-	struct iovec iovec = { self->segment.data, BYTES };
+	const size_t bytes = self->bytes;
+	struct iovec iovec = { self->segment.data, bytes };
 	struct io_uring_sqe *sqe;
 	struct io_uring ring;
 	int ret;
@@ -187,41 +198,43 @@ TEST_F(file_io, io_uring_fixed_buffer)
 	if (ret == -EOPNOTSUPP)
 		SKIP("this kernel takes no fixed buffer that has a file");
 	ASSERT_EQ(ret, 0);
-	ASSERT_EQ(pwrite(self->disk, self->expected, BYTES, 0), BYTES);
+	ASSERT_EQ(pwrite(self->disk, self->expected, bytes, 0), bytes);
 	sqe = io_uring_get_sqe(&ring);
 	ASSERT_TRUE(sqe);
-	io_uring_prep_read_fixed(sqe, self->disk, self->segment.data, BYTES, 0,
+	io_uring_prep_read_fixed(sqe, self->disk, self->segment.data, bytes, 0,
 				 0);
 	ASSERT_EQ(io_uring_submit(&ring), 1);
-	ring_wait(&ring, 1, BYTES);
-	put_and_compare(self, BYTES);
+	ring_wait(&ring, 1, bytes);
+	put_and_compare(self, bytes);
 	io_uring_queue_exit(&ring);
 }
 
 /* One wait for disk and DMA: the queue's descriptor in the same io_uring */
 TEST_F(file_io, io_uring_polls_a_queue)
 {
+	const size_t bytes = self->bytes;
 	struct io_uring_sqe *sqe;
 	struct io_uring ring;
 
 	ring_setup(&ring);
-	memcpy(self->segment.data, self->expected, BYTES);
+	memcpy(self->segment.data, self->expected, bytes);
 	sqe = io_uring_get_sqe(&ring);
 	ASSERT_TRUE(sqe);
 	io_uring_prep_poll_add(sqe, self->queue.fd, POLLIN);
 	ASSERT_EQ(io_uring_submit(&ring), 1);
 	*queue_sqe(&self->queue) = sqe_move(DMANIC_OP_WRITE, self->segment.id,
-					    0, self->handle, 0, BYTES);
+					    0, self->handle, 0, bytes);
 	queue_submit(&self->queue);
 	ring_wait(&ring, 1, POLLIN);
 	EXPECT_EQ(queue_wait(&self->queue).status, DMANIC_STATUS_OK);
-	EXPECT_EQ(memcmp(self->target.data, self->expected, BYTES), 0);
+	EXPECT_EQ(memcmp(self->target.data, self->expected, bytes), 0);
 	io_uring_queue_exit(&ring);
 }
 
 /* Pages that I/O holds outlive the segment and its mapping. */
 TEST_F(file_io, segment_destroyed_during_io)
 {
+	const size_t bytes = self->bytes;
 	struct io_uring_sqe *sqe;
 	struct segment segment;
 	struct io_uring ring;
@@ -229,15 +242,15 @@ TEST_F(file_io, segment_destroyed_during_io)
 
 	ring_setup(&ring);
 	for (i = 0; i < 20; i++) {
-		segment = segment_make(&self->node, BYTES);
+		segment = segment_make(&self->node, bytes);
 		sqe = io_uring_get_sqe(&ring);
 		ASSERT_TRUE(sqe);
-		io_uring_prep_read(sqe, self->disk, segment.data, BYTES, 0);
+		io_uring_prep_read(sqe, self->disk, segment.data, bytes, 0);
 		io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
 		ASSERT_EQ(io_uring_submit(&ring), 1);
 		ASSERT_EQ(segment_destroy(&segment), 0);
 		/* Only the mapping may still be needed to begin. */
-		ring_wait(&ring, 1, BYTES);
+		ring_wait(&ring, 1, bytes);
 		segment_unmap(&segment);
 	}
 	io_uring_queue_exit(&ring);

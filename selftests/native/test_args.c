@@ -218,7 +218,7 @@ TEST(keywords__switch_and_force)
 {
 	struct args on = WORDS("failed", "on");
 	struct args off = WORDS("fa", "off");
-	struct args force = WORDS("fo");
+	struct args force = WORDS("forc");
 	struct request request = { 0 };
 
 	EXPECT_EQ(request_keywords(&request, &on, KEYWORDS_SET), 0);

@@ -28,30 +28,34 @@ static int nl_fail(struct nl *nl, int error, const char *format, ...)
 
 /* ---- attributes ---- */
 
-static void collect(const struct nlattr *attr, struct nl_attrs attrs)
+static int collect(const struct nlattr *attr, void *data)
 {
-	if (mnl_attr_get_type(attr) <= attrs.max)
-		attrs.attr[mnl_attr_get_type(attr)] = attr;
+	const struct nl_attrs *attrs = data;
+
+	if (mnl_attr_get_type(attr) <= attrs->max)
+		attrs->attr[mnl_attr_get_type(attr)] = attr;
+	return MNL_CB_OK;
+}
+
+static void clear(const struct nl_attrs *attrs)
+{
+	unsigned int i;
+
+	for (i = 0; i <= attrs->max; i++)
+		attrs->attr[i] = NULL;
 }
 
 void nl_message_attrs(const struct nlmsghdr *message, struct nl_attrs attrs)
 {
-	const struct nlattr *attr;
-
-	memset(attrs.attr, 0, (attrs.max + 1) * sizeof(*attrs.attr));
-	mnl_attr_for_each(attr, message, sizeof(struct genlmsghdr))
-		collect(attr, attrs);
+	clear(&attrs);
+	mnl_attr_parse(message, sizeof(struct genlmsghdr), collect, &attrs);
 }
 
 void nl_nested_attrs(const struct nlattr *nest, struct nl_attrs attrs)
 {
-	const struct nlattr *attr;
-
-	memset(attrs.attr, 0, (attrs.max + 1) * sizeof(*attrs.attr));
-	if (!nest)
-		return;
-	mnl_attr_for_each_nested(attr, nest)
-		collect(attr, attrs);
+	clear(&attrs);
+	if (nest)
+		mnl_attr_parse_nested(nest, collect, &attrs);
 }
 
 uint64_t nl_number(const struct nlattr *attr)
@@ -84,17 +88,17 @@ const char *nl_text(const struct nlattr *attr)
 /* The driver's own words, in attributes that begin at @offset; or NULL */
 static const char *answer_words(const struct nlmsghdr *message, size_t offset)
 {
-	const struct nlattr *attr;
+	const struct nlattr *attr[NLMSGERR_ATTR_MSG + 1];
+	struct nl_attrs attrs = { attr, NLMSGERR_ATTR_MSG };
 
 	if (!(message->nlmsg_flags & NLM_F_ACK_TLVS) ||
 	    mnl_nlmsg_get_payload_len(message) < offset)
 		return NULL;
-	mnl_attr_for_each(attr, message, (unsigned int)offset) {
-		if (mnl_attr_get_type(attr) == NLMSGERR_ATTR_MSG &&
-		    *nl_text(attr))
-			return nl_text(attr);
-	}
-	return NULL;
+	clear(&attrs);
+	mnl_attr_parse(message, (unsigned int)offset, collect, &attrs);
+	if (!*nl_text(attr[NLMSGERR_ATTR_MSG]))
+		return NULL;
+	return nl_text(attr[NLMSGERR_ATTR_MSG]);
 }
 
 static const char needs_root[] =

@@ -36,19 +36,38 @@ static const struct column post_columns[] = {
 	{ "ratio", false },
 };
 
+/* One batch, as a program would write it */
+static int post_batch(const struct work *work, unsigned int *slot)
+{
+	struct end *end = work->end;
+	unsigned int i;
+	int ret = 0;
+
+	if (work->op == OP_NOP) {
+		for (i = 0; i < work->batch && !ret; i++)
+			ret = nic_post_nop(end->queue, 0, i);
+		return ret;
+	}
+	for (i = 0; i < work->batch && !ret; i++) {
+		uint64_t lower = *slot * work->extent;
+
+		ret = nic_post_put(end->queue, end->segment, lower, end->remote,
+				   end->remote_half + lower, work->bytes, 0, i);
+		if (++*slot == work->slots)
+			*slot = 0;
+	}
+	return ret;
+}
+
 static int post_fill(const struct work *work)
 {
-	unsigned int posted, i, slot = 0;
+	unsigned int posted, slot = 0;
 	int ret;
 
 	for (posted = 0; posted < work->depth; posted += work->batch) {
-		for (i = 0; i < work->batch; i++) {
-			ret = work_post(work, slot);
-			if (ret)
-				return ret;
-			if (++slot == work->slots)
-				slot = 0;
-		}
+		ret = post_batch(work, &slot);
+		if (ret)
+			return end_fail(work->end, ret, "post");
 		ret = end_submit(work->end, work->batch);
 		if (ret)
 			return ret;

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * quick.c - small operations that the poster does itself
+ *
+ * Where the link says that a target's memory is this machine's, waking an
+ * engine costs more than a few kilobytes of copying. So ENTER does WRITE, READ
+ * and NOTIFY at the head of the ring at once, straight from the entry to the
+ * completion: no op, no reference, everything under RCU.
+ *
+ * Only while nothing of the queue is in flight: then order is kept, and nobody
+ * else writes completions. Whatever is not plain (a FENCE, strides, a mistake,
+ * a dead peer) is left in the ring for the general way, which also finds the
+ * right status for it. With tracing on, everything goes the general way.
+ */
+#include "dmanic.h"
+#include "link.h"
+#include "op.h"
+#include "trace.h"
+
+/* Most bytes the poster copies: measured, see Documentation/testing.rst */
+#define QUICK_BYTES	SZ_8K
+/* Most entries in one RCU section */
+#define QUICK_ENTRIES	64
+
+/**
+ * struct quick - state of a batch
+ * @queue: whose
+ * @found: what the last entry named here
+ * @reached: the connection @export belongs to
+ * @export: what it leads to
+ */
+struct quick {
+	struct dmanic_queue *queue;
+	struct dmanic_found found;
+	const struct dmanic_remote *reached;
+	struct dmanic_export *export;
+};
+
+/* Where a connection leads, when the link can tell and the key fits */
+static bool quick_reach(struct quick *quick, const struct dmanic_remote *conn)
+{
+	struct dmanic_node *node = quick->queue->node, *peer;
+
+	quick->reached = NULL;
+	peer = node->link->reach(node, &conn->target);
+	if (!peer || dmanic_target_find(peer, &conn->target, conn->kind,
+					&quick->export))
+		return false;
+	quick->reached = conn;
+	return true;
+}
+
+static __always_inline void quick_copy(struct dmanic_mem *dst, u64 dst_offset,
+				       struct dmanic_mem *src, u64 src_offset,
+				       u64 bytes)
+{
+	if (!dmanic_mem_copy_small(dst, dst_offset, src, src_offset, bytes))
+		dmanic_mem_copy(dst, dst_offset, src, src_offset, bytes);
+}
+
+static __always_inline bool quick_data(struct quick *quick,
+				       const struct dmanic_sqe *sqe, u32 right)
+{
+	struct dmanic_ctx *ctx = quick->queue->ctx;
+	struct dmanic_found *found = &quick->found;
+	u64 bytes = sqe->length;
+	struct dmanic_mem *mem;
+
+	if (unlikely(bytes > QUICK_BYTES || sqe->compare))
+		return false;
+	if (unlikely(dmanic_found_remote(found, ctx, sqe->remote, right,
+					 sqe->remote_offset, bytes)) ||
+	    unlikely(dmanic_found_local(found, ctx, sqe->local, sqe->local_offset,
+					bytes)))
+		return false;
+	if (unlikely(quick->reached != found->conn) &&
+	    !quick_reach(quick, found->conn))
+		return false;
+	if (unlikely(dmanic_target_allow(quick->export, right, sqe->remote_offset,
+					 bytes)))
+		return false;
+
+	mem = quick->export->mem;
+	if (right == DMANIC_RIGHT_READ)
+		quick_copy(found->mem, sqe->local_offset, mem, sqe->remote_offset,
+			   bytes);
+	else
+		quick_copy(mem, sqe->remote_offset, found->mem, sqe->local_offset,
+			   bytes);
+	return true;
+}
+
+/* @with: connection of the data it goes with, or NULL */
+static bool quick_notify(struct quick *quick, u32 handle, u64 payload,
+			 const struct dmanic_remote *with)
+{
+	struct dmanic_queue *queue = quick->queue;
+	const struct dmanic_remote *conn;
+
+	conn = dmanic_remote_lookup(queue->ctx, handle);
+	if (!conn || conn->kind != DMANIC_EXPORT_IRQ ||
+	    (with && with->target.node != conn->target.node) ||
+	    !quick_reach(quick, conn))
+		return false;
+	quick->reached = NULL;
+	if (dmanic_irq_raise(quick->export->irq, payload, queue->node->id))
+		return false;
+	dmanic_stat_add(quick->export->node, DMANIC_STATS_A_NOTIFIES_RAISED, 1);
+	return true;
+}
+
+/*
+ * Do one entry; false: leave it to the general way. Data may be in place then
+ * (the notify after them failed); they are placed once more, before anybody is
+ * told that they are there.
+ */
+static __always_inline bool quick_one(struct quick *quick,
+				      const struct dmanic_sqe *sqe)
+{
+	const u8 flags = sqe->flags & ~DMANIC_SQE_SILENT;
+
+	if (unlikely(sqe->reserved))
+		return false;
+	if (sqe->opcode == DMANIC_OP_WRITE && flags == DMANIC_SQE_NOTIFY)
+		return quick_data(quick, sqe, DMANIC_RIGHT_WRITE) &&
+		       quick_notify(quick, sqe->notify, sqe->payload,
+				    quick->found.conn);
+	if (unlikely(flags))
+		return false;
+	if (sqe->opcode == DMANIC_OP_NOTIFY)
+		return !(sqe->local | sqe->local_offset | sqe->remote |
+			 sqe->remote_offset | sqe->length | sqe->compare) &&
+		       quick_notify(quick, sqe->notify, sqe->payload, NULL);
+	if (unlikely(sqe->notify | sqe->payload))
+		return false;
+	if (sqe->opcode == DMANIC_OP_WRITE)
+		return quick_data(quick, sqe, DMANIC_RIGHT_WRITE);
+	if (sqe->opcode == DMANIC_OP_READ)
+		return quick_data(quick, sqe, DMANIC_RIGHT_READ);
+	return sqe->opcode == DMANIC_OP_NOP &&
+	       !(sqe->local | sqe->local_offset | sqe->remote |
+		 sqe->remote_offset | sqe->length | sqe->compare);
+}
+
+static bool quick_traced(void)
+{
+	return trace_dmanic_post_enabled() || trace_dmanic_start_enabled() ||
+	       trace_dmanic_done_enabled() || trace_dmanic_notify_enabled();
+}
+
+/**
+ * dmanic_quick() - do what is quickly done at the head of the ring
+ * @queue: its submit_lock is held; sq_head moves on
+ * @want: at most so many entries; there are as many, and room for as many
+ *	completions
+ * @cq_tail: where completions go; moves on, to be published by the caller
+ * @sums: added to
+ *
+ * Return: how many entries were done.
+ */
+u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
+		 struct dmanic_sums *sums)
+{
+	u32 head = queue->sq_head, tail = *cq_tail, done;
+	struct quick quick = { .queue = queue };
+
+	if (!queue->node->link->reach || READ_ONCE(queue->in_flight) ||
+	    quick_traced())
+		return 0;
+	/* Pairs with the lock under which in_flight went to zero */
+	smp_rmb();
+	want = min_t(u32, want, QUICK_ENTRIES);
+	rcu_read_lock();
+	for (done = 0; done < want; done++) {
+		const struct dmanic_sqe sqe =
+			dmanic_sqe_read(&queue->sq[head & (queue->sq_entries - 1)]);
+
+		if (!quick_one(&quick, &sqe))
+			break;
+		head++;
+		dmanic_sums_add(sums, sqe.opcode, sqe.flags, sqe.length);
+		if (sqe.flags & DMANIC_SQE_SILENT)
+			continue;
+		dmanic_cqe_fill(&queue->cq[tail++ & (queue->cq_entries - 1)],
+				sqe.cookie, DMANIC_STATUS_OK, sqe.opcode, sqe.flags,
+				sqe.length);
+	}
+	rcu_read_unlock();
+	queue->sq_head = head;
+	*cq_tail = tail;
+	return done;
+}
