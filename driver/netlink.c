@@ -437,11 +437,11 @@ static const char *dmanic_busy_text(unsigned int contexts)
 	if (contexts < DMANIC_BUSY_TEXTS && !dmanic_busy_texts[contexts])
 		dmanic_busy_texts[contexts] =
 			kasprintf(GFP_KERNEL,
-				  "in use, %u contexts open: end the programs that use it, or force the removal",
+				  "in use, open contexts: %u; end the programs that use it, or force the removal",
 				  contexts);
 	if (contexts < DMANIC_BUSY_TEXTS && dmanic_busy_texts[contexts])
 		return dmanic_busy_texts[contexts];
-	return "in use, many contexts open: end the programs that use it, or force the removal";
+	return "in use, open contexts: many; end the programs that use it, or force the removal";
 }
 
 /*

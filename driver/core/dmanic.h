@@ -490,11 +490,14 @@ struct dmanic_op {
  * @lock: protects what follows
  * @cq_tail: next completion to write
  * @free: ops not in use
+ * @cq_shown: what @ring->cq_tail shows
  * @flags: what @ring->flags shows
  * @in_flight: ops in use
  * @started: of those, not deferred
  * @deferred: ops behind a FENCE, in order
  * @nr_deferred: how many
+ * @promoting: some were taken off @deferred and are on their way to the link;
+ *	until they are there nothing may overtake them
  * @rcu: completions touch the queue after the last op is gone
  */
 struct dmanic_queue {
@@ -517,12 +520,14 @@ struct dmanic_queue {
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	u32 cq_tail;
+	u32 cq_shown;
 	u32 flags;
 	u32 in_flight;
 	u32 started;
 	struct list_head free;
 	struct list_head deferred;
 	u32 nr_deferred;
+	bool promoting;
 	struct rcu_head rcu;
 };
 
@@ -589,15 +594,11 @@ u32 dmanic_target_find(struct dmanic_node *node, const struct dmanic_target *tar
 static inline u32 dmanic_target_allow(const struct dmanic_export *export, u32 right,
 				      u64 offset, u64 span)
 {
-	u32 status = DMANIC_STATUS_OK;
-
 	if (unlikely((export->rights & right) != right))
-		status = DMANIC_STATUS_ACCESS;
-	else if (unlikely(!dmanic_range_ok(export->length, offset, span)))
-		status = DMANIC_STATUS_BOUNDS;
-	if (unlikely(status))
-		dmanic_stat_add(export->node, DMANIC_STATS_A_TARGET_REFUSED, 1);
-	return status;
+		return DMANIC_STATUS_ACCESS;
+	if (unlikely(!dmanic_range_ok(export->length, offset, span)))
+		return DMANIC_STATUS_BOUNDS;
+	return DMANIC_STATUS_OK;
 }
 
 u32 dmanic_target_get(struct dmanic_node *node, const struct dmanic_target *target,

@@ -46,9 +46,10 @@ u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from)
 	event = &ring->event[irq->raised & (irq->depth - 1)];
 	WRITE_ONCE(event->payload, payload);
 	WRITE_ONCE(event->node, from);
-	irq->raised++;
 	/* C: the event before the count */
-	smp_store_release(&ring->raised, irq->raised);
+	smp_store_release(&ring->raised, irq->raised + 1);
+	/* Who is told by us that it was raised finds it in the ring */
+	smp_store_release(&irq->raised, irq->raised + 1);
 	/* E: the count before looking who sleeps */
 	smp_mb();
 	if (irq->eventfd && READ_ONCE(ring->arm)) {
@@ -77,7 +78,7 @@ void dmanic_irq_set_dead(struct dmanic_irq *irq)
 
 static bool irq_reached(const struct dmanic_irq *irq, u64 target)
 {
-	return (s64)(READ_ONCE(irq->raised) - target) >= 0;
+	return (s64)(smp_load_acquire(&irq->raised) - target) >= 0;
 }
 
 static int irq_ioctl_wait(void *object, void *data, struct dmanic_late *late)
@@ -311,6 +312,8 @@ int dmanic_irq_create(struct dmanic_ctx *ctx, struct dmanic_irq_create *arg,
 
 	mutex_lock(&irq->node->lock);
 	list_add_tail(&irq->entry, &irq->node->irqs);
+	if (irq->node->dead)
+		dmanic_irq_set_dead(irq);
 	mutex_unlock(&irq->node->lock);
 	arg->fd = late->fd;
 	arg->id = irq->export->id;

@@ -403,7 +403,7 @@ size_t dmanic_mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
  * dmanic_mem_copy() - copy between two memories
  * @dst: where to
  * @dst_offset: into @dst
- * @src: where from; may be @dst, even overlapping
+ * @src: where from; may be @dst, but overlapping ranges give no defined content
  * @src_offset: into @src
  * @length: bytes; both ranges were checked
  */

@@ -85,7 +85,7 @@ dmanic_found_local(struct dmanic_found *found, struct dmanic_ctx *ctx, u32 id,
 	return DMANIC_STATUS_OK;
 }
 
-/* How a completion entry is filled; its last word stays zero from the start */
+/* How a completion entry is filled */
 static __always_inline void dmanic_cqe_fill(struct dmanic_cqe *cqe, u64 cookie,
 					    u32 status, u8 opcode, u8 flags, u64 result)
 {
@@ -94,6 +94,7 @@ static __always_inline void dmanic_cqe_fill(struct dmanic_cqe *cqe, u64 cookie,
 	cqe->opcode = opcode;
 	cqe->flags = flags;
 	cqe->result = result;
+	cqe->reserved = 0;
 }
 
 /**

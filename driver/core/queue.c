@@ -42,7 +42,8 @@ static void queue_set_flags(struct dmanic_queue *queue, u32 set, u32 clear)
 static u32 queue_unconsumed(const struct dmanic_queue *queue)
 {
 	/* D: completions up to cq_head are read before their places are reused */
-	return READ_ONCE(queue->cq_tail) - smp_load_acquire(&queue->ring->cq_head);
+	return smp_load_acquire(&queue->cq_shown) -
+	       smp_load_acquire(&queue->ring->cq_head);
 }
 
 /* ---- completion ---- */
@@ -55,6 +56,9 @@ static void queue_promote(struct dmanic_queue *queue, struct list_head *ready,
 	u32 gone = DMANIC_STATUS_OK;
 
 	lockdep_assert_held(&queue->lock);
+	/* What was promoted before has to be with the link first */
+	if (queue->promoting)
+		return;
 	if (dmanic_node_dead(queue->node))
 		gone = DMANIC_STATUS_LINK_DOWN;
 	else if (queue->dying)
@@ -71,8 +75,21 @@ static void queue_promote(struct dmanic_queue *queue, struct list_head *ready,
 		}
 		op->started = true;
 		queue->started++;
+		queue->promoting = true;
 		list_move_tail(&op->entry, ready);
 	}
+}
+
+/* The promoted ones are with the link: go on */
+static void queue_promoted(struct dmanic_queue *queue, struct list_head *ready,
+			   struct list_head *ops)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	queue->promoting = false;
+	queue_promote(queue, ready, ops);
+	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
 static void queue_wake(struct dmanic_queue *queue, bool signal)
@@ -144,11 +161,13 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 static bool queue_publish(struct dmanic_queue *queue)
 {
 	struct dmanic_queue_ring *ring = queue->ring;
-	bool news = READ_ONCE(ring->cq_tail) != queue->cq_tail;
+	bool news = queue->cq_shown != queue->cq_tail;
 
 	lockdep_assert_held(&queue->lock);
 	/* C: completions before the tail */
 	smp_store_release(&ring->cq_tail, queue->cq_tail);
+	/* Who is told by us that there are completions finds them in the ring */
+	smp_store_release(&queue->cq_shown, queue->cq_tail);
 	/* E: the tail before looking who sleeps */
 	smp_mb();
 	if (!news || !queue->eventfd || !READ_ONCE(ring->arm))
@@ -192,22 +211,26 @@ void dmanic_queue_complete(struct list_head *ops)
 
 	while (!list_empty(ops)) {
 		queue = list_first_entry(ops, struct dmanic_op, entry)->queue;
+		/* Once its last op is done, only RCU keeps the queue */
 		rcu_read_lock();
 		queue_complete_some(queue, ops, &ready);
-		rcu_read_unlock();
-		/* These are in flight and keep the queue */
-		if (!list_empty(&ready))
+		while (!list_empty(&ready)) {
 			queue->node->link->submit(queue->node, &ready);
+			queue_promoted(queue, &ready, ops);
+		}
+		rcu_read_unlock();
 	}
 }
 
 /* ---- submission ---- */
 
 /*
- * Take up to @want free ops, as many as there is room for completions.
+ * Take up to @want free ops, as many as there is room for completions; @behind:
+ * others wait for a FENCE, so these have to queue behind them.
  * Return: how many; -EINVAL when cq_head is impossible.
  */
-static int queue_take_ops(struct dmanic_queue *queue, u32 want, struct list_head *ops)
+static int queue_take_ops(struct dmanic_queue *queue, u32 want, struct list_head *ops,
+			  bool *behind)
 {
 	struct list_head *last;
 	u32 used, room, i;
@@ -228,28 +251,34 @@ static int queue_take_ops(struct dmanic_queue *queue, u32 want, struct list_head
 		last = last->next;
 	list_cut_position(ops, &queue->free, last);
 	queue->in_flight += want;
-	queue->started += want;
+	*behind = queue->nr_deferred || queue->promoting;
+	/* Those behind others start when queue_defer() says so, or later */
+	if (!*behind)
+		queue->started += want;
 	spin_unlock_irq(&queue->lock);
 	return want;
 }
 
-/* From the first FENCE that has to wait on, ops go to @deferred */
-static void queue_defer(struct dmanic_queue *queue, struct list_head *ops, u32 nr)
+/*
+ * From the first FENCE that has to wait on, ops go to @deferred. While any are there, something
+ * is started or being promoted, whose end takes the first of them off again.
+ * @counted of the ops are in queue->started already.
+ */
+static void queue_defer(struct dmanic_queue *queue, struct list_head *ops, u32 counted)
 {
 	struct dmanic_op *op, *next;
-	u32 ahead;
 
 	spin_lock_irq(&queue->lock);
-	/* Started before the first of @ops and not done */
-	ahead = queue->started - nr;
+	queue->started -= counted;
 	list_for_each_entry_safe(op, next, ops, entry) {
-		if (queue->nr_deferred || ((op->flags & DMANIC_SQE_FENCE) && ahead)) {
+		if (queue->nr_deferred || queue->promoting ||
+		    ((op->flags & DMANIC_SQE_FENCE) && queue->started)) {
 			op->started = false;
-			queue->started--;
 			queue->nr_deferred++;
 			list_move_tail(&op->entry, &queue->deferred);
+		} else {
+			queue->started++;
 		}
-		ahead++;
 	}
 	spin_unlock_irq(&queue->lock);
 }
@@ -290,7 +319,8 @@ struct queue_batch {
 /* Entries handled in one RCU section */
 #define QUEUE_CHUNK	64
 
-static void queue_chunk(struct dmanic_queue *queue, struct queue_batch *batch, u32 nr)
+static void queue_chunk(struct dmanic_queue *queue, struct queue_batch *batch, u32 nr,
+			bool behind)
 {
 	struct dmanic_op *op;
 	bool fence;
@@ -299,23 +329,33 @@ static void queue_chunk(struct dmanic_queue *queue, struct queue_batch *batch, u
 	fence = dmanic_ops_prepare(queue, &batch->ops, &batch->failed);
 	queue_hold(&batch->ops);
 	rcu_read_unlock();
-	if (fence || READ_ONCE(queue->nr_deferred)) {
-		list_for_each_entry(op, &batch->failed, entry)
-			nr--;
-		queue_defer(queue, &batch->ops, nr);
+	list_for_each_entry(op, &batch->failed, entry) {
+		op->started = !behind;
+		nr--;
 	}
+	if (behind || fence)
+		queue_defer(queue, &batch->ops, behind ? 0 : nr);
 	list_splice_tail_init(&batch->ops, &batch->ready);
 }
 
 /* What the poster does itself: how many of @left entries */
 static u32 queue_quick(struct dmanic_queue *queue, u32 left)
 {
-	u32 used = queue_unconsumed(queue), tail = queue->cq_tail, done;
 	struct dmanic_sums sums = {};
-	bool signal;
+	u32 used, tail, done;
+	bool signal, busy;
 
-	if (used >= queue->cq_entries)
+	spin_lock_irq(&queue->lock);
+	tail = queue->cq_tail;
+	used = queue_unconsumed(queue);
+	/* Only who holds submit_lock makes it busy, so it stays idle */
+	busy = queue->in_flight || used >= queue->cq_entries;
+	if (!busy)
+		queue_set_flags(queue, 0, DMANIC_RING_BAD_INDEX | DMANIC_RING_CQ_FULL);
+	spin_unlock_irq(&queue->lock);
+	if (busy)
 		return 0;
+
 	done = dmanic_quick(queue, min(left, queue->cq_entries - used), &tail, &sums);
 	if (!done)
 		return 0;
@@ -339,8 +379,9 @@ static int queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
 		.failed = LIST_HEAD_INIT(batch.failed),
 		.ready = LIST_HEAD_INIT(batch.ready),
 	};
-	u32 tail, left;
 	int nr, total = 0;
+	u32 tail, left;
+	bool behind;
 
 	lockdep_assert_held(&queue->submit_lock);
 	/* A: the tail before the entries */
@@ -354,10 +395,11 @@ static int queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
 	for (left = min(to_submit, tail - queue->sq_head); left; left -= nr) {
 		nr = queue_quick(queue, left);
 		if (!nr) {
-			nr = queue_take_ops(queue, min(left, QUEUE_CHUNK), &batch.ops);
+			nr = queue_take_ops(queue, min(left, QUEUE_CHUNK), &batch.ops,
+					    &behind);
 			if (nr <= 0)
 				break;
-			queue_chunk(queue, &batch, nr);
+			queue_chunk(queue, &batch, nr, behind);
 		}
 		total += nr;
 		/* B: entries are read before the head */

@@ -17,7 +17,7 @@
 #include "op.h"
 #include "trace.h"
 
-/* Most bytes the poster copies: measured, see Documentation/testing.rst */
+/* Most bytes the poster copies: about as long as waking the engine takes */
 #define QUICK_BYTES	SZ_8K
 /* Most entries in one RCU section */
 #define QUICK_ENTRIES	64
@@ -90,23 +90,37 @@ static __always_inline bool quick_data(struct quick *quick,
 	return true;
 }
 
-/* @with: connection of the data it goes with, or NULL */
-static bool quick_notify(struct quick *quick, u32 handle, u64 payload,
-			 const struct dmanic_remote *with)
+/* A connected interrupt, or NULL */
+static const struct dmanic_remote *quick_irq(struct quick *quick, u32 handle)
 {
-	struct dmanic_queue *queue = quick->queue;
 	const struct dmanic_remote *conn;
 
-	conn = dmanic_remote_lookup(queue->ctx, handle);
-	if (!conn || conn->kind != DMANIC_EXPORT_IRQ ||
-	    (with && with->target.node != conn->target.node) ||
-	    !quick_reach(quick, conn))
+	conn = dmanic_remote_lookup(quick->queue->ctx, handle);
+	return conn && conn->kind == DMANIC_EXPORT_IRQ ? conn : NULL;
+}
+
+static bool quick_notify(struct quick *quick, const struct dmanic_remote *conn,
+			 u64 payload)
+{
+	struct dmanic_queue *queue = quick->queue;
+
+	if (!conn || !quick_reach(quick, conn))
 		return false;
 	quick->reached = NULL;
 	if (dmanic_irq_raise(quick->export->irq, payload, queue->node->id))
 		return false;
 	dmanic_stat_add(quick->export->node, DMANIC_STATS_A_NOTIFIES_RAISED, 1);
 	return true;
+}
+
+/* Are the data and the interrupt of one node? To be known before copying. */
+static bool quick_write_notify(struct quick *quick, u32 remote,
+			       const struct dmanic_remote *irq)
+{
+	const struct dmanic_remote *conn;
+
+	conn = dmanic_remote_lookup(quick->queue->ctx, remote);
+	return conn && irq && conn->target.node == irq->target.node;
 }
 
 /*
@@ -122,15 +136,18 @@ static __always_inline bool quick_one(struct quick *quick,
 	if (unlikely(sqe->reserved))
 		return false;
 	if (sqe->opcode == DMANIC_OP_WRITE && flags == DMANIC_SQE_NOTIFY)
-		return quick_data(quick, sqe, DMANIC_RIGHT_WRITE) &&
-		       quick_notify(quick, sqe->notify, sqe->payload,
-				    quick->found.conn);
+		return quick_write_notify(quick, sqe->remote,
+					  quick_irq(quick, sqe->notify)) &&
+		       quick_data(quick, sqe, DMANIC_RIGHT_WRITE) &&
+		       quick_notify(quick, quick_irq(quick, sqe->notify),
+				    sqe->payload);
 	if (unlikely(flags))
 		return false;
 	if (sqe->opcode == DMANIC_OP_NOTIFY)
 		return !(sqe->local | sqe->local_offset | sqe->remote |
 			 sqe->remote_offset | sqe->length | sqe->compare) &&
-		       quick_notify(quick, sqe->notify, sqe->payload, NULL);
+		       quick_notify(quick, quick_irq(quick, sqe->notify),
+				    sqe->payload);
 	if (unlikely(sqe->notify | sqe->payload))
 		return false;
 	if (sqe->opcode == DMANIC_OP_WRITE)
@@ -151,8 +168,8 @@ static bool quick_traced(void)
 /**
  * dmanic_quick() - do what is quickly done at the head of the ring
  * @queue: its submit_lock is held; sq_head moves on
- * @want: at most so many entries; there are as many, and room for as many
- *	completions
+ * @want: at most so many entries; there are as many, nothing is in flight and
+ *	there is room for as many completions
  * @cq_tail: where completions go; moves on, to be published by the caller
  * @sums: added to
  *
@@ -164,11 +181,8 @@ u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 	u32 head = queue->sq_head, tail = *cq_tail, done;
 	struct quick quick = { .queue = queue };
 
-	if (!queue->node->link->reach || READ_ONCE(queue->in_flight) ||
-	    quick_traced())
+	if (!queue->node->link->reach || quick_traced())
 		return 0;
-	/* Pairs with the lock under which in_flight went to zero */
-	smp_rmb();
 	want = min_t(u32, want, QUICK_ENTRIES);
 	rcu_read_lock();
 	for (done = 0; done < want; done++) {

@@ -211,6 +211,8 @@ int dmanic_segment_export(struct dmanic_ctx *ctx, struct dmanic_segment_export *
 		return -EOPNOTSUPP;
 	if (!arg->rights || !dmanic_name_valid(arg->name, sizeof(arg->name)))
 		return -EINVAL;
+	if (!*arg->name && (arg->secret[0] || arg->secret[1]))
+		return -EINVAL;
 
 	mutex_lock(&ctx->lock);
 	seg = segment_find(ctx, arg->id);

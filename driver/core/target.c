@@ -36,9 +36,16 @@ u32 dmanic_target_find(struct dmanic_node *node, const struct dmanic_target *tar
 	else
 		status = found->kind == kind ? DMANIC_STATUS_OK :
 					       DMANIC_STATUS_INVALID;
+	if (!status)
+		*export = found;
+	return status;
+}
+
+/* Count a refusal, once an access; whoever finds out on the general way calls */
+static u32 target_refused(struct dmanic_node *node, u32 status)
+{
 	if (status)
 		dmanic_stat_add(node, DMANIC_STATS_A_TARGET_REFUSED, 1);
-	*export = found;
 	return status;
 }
 
@@ -57,17 +64,20 @@ u32 dmanic_target_get(struct dmanic_node *node, const struct dmanic_target *targ
 		      u32 right, u64 offset, u64 span,
 		      struct dmanic_export **export)
 {
+	struct dmanic_export *found;
 	u32 status;
 
 	rcu_read_lock();
-	status = dmanic_target_find(node, target, DMANIC_EXPORT_SEGMENT, export);
+	status = dmanic_target_find(node, target, DMANIC_EXPORT_SEGMENT, &found);
 	if (!status)
-		status = dmanic_target_allow(*export, right, offset, span);
-	/* Still published a moment ago, so the owner's one is in it */
-	if (!status)
-		refcount_inc(&(*export)->active);
+		status = dmanic_target_allow(found, right, offset, span);
+	if (!status) {
+		/* Not freed before a grace period, so the owner's one is in it */
+		refcount_inc(&found->active);
+		*export = found;
+	}
 	rcu_read_unlock();
-	return status;
+	return target_refused(node, status);
 }
 
 /**
@@ -104,5 +114,5 @@ u32 dmanic_target_notify(struct dmanic_node *node, const struct dmanic_target *t
 	}
 	rcu_read_unlock();
 	trace_dmanic_notify(node, target->id, payload, from, status);
-	return status;
+	return target_refused(node, status);
 }

@@ -22,7 +22,7 @@
  *	@target, @rights and @length. May sleep. 0 or -errno.
  * @reach: under RCU: the node of @target, when its memory is this machine's and
  *	the poster may use it at once; else NULL. May be NULL.
- * @submit: take all @ops (of one queue, in order). Returns how many
+ * @submit: must not sleep; take all @ops (of one queue, in order). Returns how many
  *	nanoseconds the poster has to spend, for a link that models a card.
  * @cancel: complete what is not yet under way of @queue as CANCELLED, stop
  *	what is at the next block; returns at once
@@ -59,7 +59,7 @@ struct netlink_ext_ack;
 
 /*
  * Make nodes prefix0 .. prefix<n-1> of one fabric. Called with
- * dmanic_nodes_lock held. @failed_at: name that is taken, on -EEXIST.
+ * dmanic_nodes_lock held.
  */
 int dmanic_loop_create(struct net *net, const char *prefix, u32 nodes,
 		       const struct dmanic_model *model);

@@ -123,29 +123,67 @@ static __always_inline void loop_copy_piece(const struct dmanic_op *op, struct d
 		dmanic_mem_copy(dst, remote, src, local, bytes);
 }
 
+static __always_inline u64 loop_span(const struct dmanic_op *op)
+{
+	if (likely(op->count == 1))
+		return op->block;
+	return op->count ? (op->count - 1) * op->remote_stride + op->block : 0;
+}
+
+/* The target's export for the whole of @op, for dmanic_target_put() */
+static u32 loop_target_get(struct loop_node *ln, const struct dmanic_op *op,
+			   struct dmanic_export **export)
+{
+	u32 right = loop_is_read(op) ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
+	struct loop_node *peer;
+	u32 status;
+
+	rcu_read_lock();
+	status = loop_peer(ln, &op->target, &peer);
+	if (!status)
+		status = dmanic_target_get(&peer->node, &op->target, right,
+					   op->remote_offset, loop_span(op), export);
+	rcu_read_unlock();
+	return status;
+}
+
 /*
- * Copy all blocks. Looks around every LOOP_CHUNK bytes: a queue being closed
- * or a stopping node must not wait for gigabytes.
+ * After LOOP_CHUNK bytes: who closes the queue, stops the node or revokes the
+ * segment must not wait for gigabytes.
  */
-static u32 loop_copy(struct dmanic_op *op, struct dmanic_export *export)
+static u32 loop_look_around(struct loop_node *ln, const struct dmanic_op *op,
+			    struct dmanic_export **export)
+{
+	dmanic_target_put(*export);
+	*export = NULL;
+	cond_resched();
+	if (dmanic_queue_dying(op->queue))
+		return DMANIC_STATUS_CANCELLED;
+	if (kthread_should_stop())
+		return DMANIC_STATUS_LINK_DOWN;
+	return loop_target_get(ln, op, export);
+}
+
+/* Copy all blocks */
+static u32 loop_copy(struct loop_node *ln, struct dmanic_op *op,
+		     struct dmanic_export **export)
 {
 	u64 local = op->local_offset, remote = op->remote_offset;
 	u64 since = 0, done, piece;
-	u32 i;
+	u32 i, status;
 
 	for (i = 0; i < op->count; i++) {
 		for (done = 0; done < op->block; done += piece) {
+			if (since >= LOOP_CHUNK) {
+				since = 0;
+				status = loop_look_around(ln, op, export);
+				if (status)
+					return status;
+			}
 			piece = min_t(u64, op->block - done, LOOP_CHUNK);
-			loop_copy_piece(op, export, local + done, remote + done, piece);
+			loop_copy_piece(op, *export, local + done, remote + done,
+					piece);
 			since += piece + SZ_64;
-			if (since < LOOP_CHUNK)
-				continue;
-			since = 0;
-			if (dmanic_queue_dying(op->queue))
-				return DMANIC_STATUS_CANCELLED;
-			if (kthread_should_stop())
-				return DMANIC_STATUS_LINK_DOWN;
-			cond_resched();
 		}
 		local += op->local_stride;
 		remote += op->remote_stride;
@@ -154,33 +192,19 @@ static u32 loop_copy(struct dmanic_op *op, struct dmanic_export *export)
 	return DMANIC_STATUS_OK;
 }
 
-static __always_inline u64 loop_span(const struct dmanic_op *op)
-{
-	if (likely(op->count == 1))
-		return op->block;
-	return op->count ? (op->count - 1) * op->remote_stride + op->block : 0;
-}
-
 static u32 loop_data(struct loop_node *ln, struct dmanic_op *op)
 {
-	u32 right = loop_is_read(op) ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
-	struct dmanic_export *export;
-	struct loop_node *peer;
+	struct dmanic_export *export = NULL;
 	u32 status;
 
 	trace_dmanic_start(op);
 	if (!op->mem)
 		return DMANIC_STATUS_OK;
-	rcu_read_lock();
-	status = loop_peer(ln, &op->target, &peer);
+	status = loop_target_get(ln, op, &export);
 	if (!status)
-		status = dmanic_target_get(&peer->node, &op->target, right,
-					   op->remote_offset, loop_span(op), &export);
-	rcu_read_unlock();
-	if (status)
-		return status;
-	status = loop_copy(op, export);
-	dmanic_target_put(export);
+		status = loop_copy(ln, op, &export);
+	if (export)
+		dmanic_target_put(export);
 	return status;
 }
 
@@ -234,6 +258,9 @@ static void loop_run(struct loop_node *ln, struct dmanic_op *op)
 	status = loop_data(ln, op);
 	if (op->due)
 		loop_sleep_until(op);
+	if (!status && loop_give_up(op))
+		status = dmanic_queue_dying(op->queue) ? DMANIC_STATUS_CANCELLED :
+							 DMANIC_STATUS_LINK_DOWN;
 	if (!status && loop_has_notify(op))
 		status = loop_notify(ln, op);
 	loop_complete_one(op, status);

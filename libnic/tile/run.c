@@ -181,9 +181,9 @@ static int await(struct run *run, struct tile_link *link,
 			return cause;
 		if (ret == -ETIME)
 			return fail(run, ret, link[d].rank, k,
-				    "%s: rank %d did not answer in %.3g s, "
-				    "tile %" PRId64, name, link[d].rank,
-				    (double)run->tile->timeout_ns / 1e9, k);
+				    "%s: rank %d, tile %" PRId64
+				    ": no answer in %.3g s", name, link[d].rank,
+				    k, (double)run->tile->timeout_ns / 1e9);
 		return fail(run, ret, link[d].rank, k,
 			    "%s: rank %d, tile %" PRId64 ": %s", name,
 			    link[d].rank, k, strerror(-ret));
@@ -257,8 +257,8 @@ static int compute(struct run *run, int64_t k)
 	}
 	ret = run->options.compute(run->options.arg, &step);
 	if (ret)
-		return fail(run, -ECANCELED, -1, k, "compute returned %d for "
-			    "tile %" PRId64, ret, k);
+		return fail(run, -ECANCELED, -1, k,
+			    "the callback gave %d for tile %" PRId64, ret, k);
 	run->result.ntiles++;
 	return 0;
 }
@@ -360,8 +360,8 @@ static int set_height(struct run *run, uint64_t height)
 	unsigned int d;
 
 	if (height > grid->height)
-		return fail(run, -EINVAL, -1, -1, "height %" PRIu64 " is more "
-			    "than the %" PRIu64 " there are buffers for",
+		return fail(run, -EINVAL, -1, -1, "height %" PRIu64
+			    ": there are buffers for %" PRIu64 " only",
 			    height, grid->height);
 	for (d = 0; d < grid->ndims; d++) {
 		options.dims[d] = grid->dims[d];

@@ -78,8 +78,10 @@ static int find_neighbours(struct nic_tile *tile)
 	unsigned int d;
 	int ret;
 
-	for (d = 0; d < NIC_PLAN_MAX_DIM; d++)
-		tile->prev[d].rank = tile->next[d].rank = -1;
+	for (d = 0; d < NIC_PLAN_MAX_DIM; d++) {
+		tile->prev[d].rank = -1;
+		tile->next[d].rank = -1;
+	}
 	for (d = 0; d < tile->grid.ndims; d++) {
 		ret = nic_grid_get_neighbors(&tile->grid, tile->rank, d,
 					     &tile->prev[d].rank,

@@ -282,7 +282,8 @@ static void say_missing(unsigned int missing, const char *names)
 	if (access("/sys/module/dmanic", F_OK))
 		say("the driver is not loaded: modprobe dmanic");
 	if (missing < opt.n)
-		say("remove the others first: nicctl dev del %s", opt.prefix);
+		say("remove the others first: nicctl dev del fabric %s",
+		    opt.prefix);
 	say("make them: nicctl dev add %s type loop nodes %" PRIu32,
 	    opt.prefix, last + 1);
 }

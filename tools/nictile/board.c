@@ -119,7 +119,8 @@ int board_decide(struct board *board, struct decision *decision)
 	}
 	if (!ret)
 		memcpy(decision, mine, sizeof(*decision));
-	return ret;
+	/* Should rank 0 end now, the others have it */
+	return ret ? ret : board_barrier(board);
 }
 
 int board_collect(struct board *board, const struct record *mine,

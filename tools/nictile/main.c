@@ -98,11 +98,13 @@ static int choose_grid(struct session *session)
 			" needs %" PRIu32 " ranks, and there are %" PRIu32 "\n",
 			options->ranks[0], options->ranks[1],
 			options->ranks[0] * options->ranks[1], size);
+	/* The first rank to fail ends all: let rank 0 speak before. */
+	board_barrier(session->board);
 	return -EINVAL;
 }
 
 /* Most ranks that share one processor */
-static double crowd(const struct record *all, unsigned int ranks)
+static double find_crowd(const struct record *all, unsigned int ranks)
 {
 	double most = 1;
 	unsigned int r, other, here;
@@ -117,18 +119,18 @@ static double crowd(const struct record *all, unsigned int ranks)
 }
 
 /* Can so many ranks compute in the time that is modelled, with room to wake? */
-static int check_pace(const struct session *session, const struct record *all)
+static int check_pace(const struct session *session)
 {
 	const struct options *options = &session->options;
-	double share = crowd(all, nic_team_size(session->team));
+	double share = session->decision.crowd;
 	double least = 2 * share * session->decision.costs.real_point;
 	char given[SIZE_TEXT], real[SIZE_TEXT], needed[SIZE_TEXT];
 
 	if (!options->modelled || options->t1_ns >= least)
 		return 0;
-	fprintf(stderr, "nictile: t1 of %s is too short: a point really takes "
-		"%s, with %.3g ranks a processor twice that is %s; set --scale "
-		"(and the link model's) to %.3g or more\n",
+	fprintf(stderr,
+		"nictile: t1 of %s is too short; it must be twice what a point really takes, %s,\n"
+		"times %.3g ranks a processor: %s; set --scale (and the link's) to %.3g or more\n",
 		time_print(options->t1_ns, given),
 		time_print(session->decision.costs.real_point, real), share,
 		time_print(least, needed),
@@ -142,7 +144,8 @@ static int decide(struct session *session, const struct record *all)
 	int ret;
 
 	session->decision.heights = 0;
-	ret = check_pace(session, all);
+	session->decision.crowd = find_crowd(all, nic_team_size(session->team));
+	ret = check_pace(session);
 	if (!ret)
 		ret = predict(&session->prediction, &session->options,
 			      &session->grid, &session->decision.costs);

@@ -183,11 +183,13 @@ struct costs {
 /**
  * struct decision - what rank 0 tells the others
  * @costs: as rank 0 and 1 measured them
+ * @crowd: most ranks that share one processor, at least 1
  * @heights: how many
  * @height: in ascending order
  */
 struct decision {
 	struct costs costs;
+	double crowd;
 	uint64_t heights;
 	uint64_t height[HEIGHTS_MAX];
 };

@@ -3,6 +3,8 @@
  * options.c - the command line of nictile
  *
  * All ranks parse the same words. Only rank 0 complains, or prints the help.
+ * The others end in silence and with success: nicrun would stop rank 0 before
+ * it has spoken.
  */
 #include <getopt.h>
 #include <stdarg.h>
@@ -89,7 +91,7 @@ static void wrong_usage(const char *format, ...)
 	va_list args;
 
 	if (!first_rank())
-		exit(EXIT_USAGE);
+		exit(EXIT_SUCCESS);
 	fputs("nictile: ", stderr);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
@@ -297,7 +299,7 @@ static void parse_one(struct options *options, int option, const char *text)
 		print_and_exit("nictile " TOOL_VERSION "\n");
 		break;
 	default:
-		exit(EXIT_USAGE);
+		exit(first_rank() ? EXIT_USAGE : EXIT_SUCCESS);
 	}
 }
 

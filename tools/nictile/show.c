@@ -16,7 +16,7 @@
 #define ERROR_AT_BEST	5.0	/* percent */
 #define ERROR_OVER_ALL	10.0
 #define ERROR_OF_BEST	3.0
-#define CURVE_POINTS	120
+#define CURVE_POINTS	200
 
 static const char *compute_name(const struct options *options)
 {
@@ -74,8 +74,9 @@ static void show_head(const struct story *story, FILE *file)
 		size_print(options->dims[2], text), options->ranks[0],
 		options->ranks[1], story->link);
 	if (options->modelled)
-		fprintf(file, "MODELLED computing: %s a point (%.4g ns scaled "
-			"by %g)\n", time_print(options->t1_ns, text),
+		fprintf(file,
+			"MODELLED computing: %s a point (%.4g ns times %g)\n",
+			time_print(options->t1_ns, text),
 			options->t1_ns / options->scale, options->scale);
 	else
 		fputs("real computing\n", file);
@@ -135,12 +136,16 @@ void show_prediction(const struct story *story, FILE *file)
 	for (s = 0; s < SCHEDULES; s++) {
 		table_cell(table, "%s", schedule_name(s));
 		table_cell(table, "%.1f", prediction->optimum[s]);
-		table_cell(table, "%.4f", prediction->optimum_s[s]);
+		table_cell(table, "%.6f", prediction->optimum_s[s]);
 		table_cell(table, "%" PRIu64, prediction->best[s]);
-		table_cell(table, "%.4f", prediction->best_s[s]);
+		table_cell(table, "%.6f", prediction->best_s[s]);
 	}
 	table_print(table, file);
 	table_free(table);
+	if (!story->options->modelled && story->decision->crowd > 1)
+		fprintf(file,
+			"(with a processor for each rank; here %.3g ranks share one: see --compute modelled)\n",
+			story->decision->crowd);
 	fflush(file);
 }
 
@@ -154,10 +159,10 @@ static void cells_of(struct table *table, const struct story *story,
 					story->decision->height[h]);
 
 	if (outcome->n)
-		table_cell(table, "%.4f", outcome->time.median);
+		table_cell(table, "%.6f", outcome->time.median);
 	else
 		table_cell(table, "-");
-	table_cell(table, "%.4f", predicted);
+	table_cell(table, "%.6f", predicted);
 	if (outcome->n)
 		table_cell(table, "%+.2f", percent(outcome->time.median,
 						   predicted));
@@ -205,14 +210,14 @@ static void show_best(const struct story *story)
 			continue;
 		least[s] = story->measurement->outcome[best][s].time.median;
 		printf("%-10s best at height %" PRIu64 " (predicted: %" PRIu64
-		       "), %.4f s (predicted: %.4f s)\n", schedule_name(s),
+		       "), %.6f s (predicted: %.6f s)\n", schedule_name(s),
 		       story->decision->height[best],
 		       story->prediction->best[s], least[s],
 		       story->prediction->best_s[s]);
 	}
 	if (least[0] > 0 && least[1] > 0)
-		printf("overlap is %.3f times as fast as nonoverlap "
-		       "(predicted: %.3f)\n", least[0] / least[1],
+		printf("speed-up by overlap %.3f (predicted: %.3f)\n",
+		       least[0] / least[1],
 		       story->prediction->best_s[0] /
 		       story->prediction->best_s[1]);
 }
@@ -237,7 +242,7 @@ static void show_computing(const struct story *story)
 		for (kind = 0; kind < KINDS; kind++) {
 			outcome = outcome_of(story, h, kind);
 			if (outcome->n)
-				table_cell(table, "%.4f",
+				table_cell(table, "%.6f",
 					   outcome->computing.median);
 			else
 				table_cell(table, "-");
@@ -257,14 +262,13 @@ static void check_results(struct report *report, const struct story *story)
 			(double)story->options->dims[2];
 
 	report_check(report, "results", !m->wrong && m->runs,
-		     "%" PRIu64 " of %.0f values in %" PRIu64 " runs differ "
-		     "from the sequential run", m->wrong,
-		     points * (double)m->runs, m->runs);
+		     "%" PRIu64 " of %.0f values differ from the sequential run's, in %" PRIu64 " runs",
+		     m->wrong, points * (double)m->runs, m->runs);
 	if (story->options->modelled)
 		report_check(report, "overruns", (double)m->overruns <=
-			     OVERRUNS_MAX * (double)m->tiles, "%" PRIu64 " of %"
-			     PRIu64 " tiles took longer than they should (at "
-			     "most 1 %%)", m->overruns, m->tiles);
+			     OVERRUNS_MAX * (double)m->tiles,
+			     "%" PRIu64 " of %" PRIu64 " tiles took longer than they should (bound: 1 %%)",
+			     m->overruns, m->tiles);
 }
 
 static void check_winner(struct report *report, const struct story *story)
@@ -277,7 +281,7 @@ static void check_winner(struct report *report, const struct story *story)
 
 	report_check(report, overlap ? "overlap wins" : "nonoverlap wins",
 		     overlap ? a < b : b < a,
-		     "best times: overlap %.4f s, nonoverlap %.4f s", a, b);
+		     "best times: overlap %.6f s, nonoverlap %.6f s", a, b);
 }
 
 static void check_prediction(struct report *report, const struct story *story)
@@ -305,14 +309,14 @@ static void check_prediction(struct report *report, const struct story *story)
 			story->prediction->best_s[1]);
 	report_check(report, "prediction at its best height",
 		     fabs(error) <= ERROR_AT_BEST,
-		     "overlap at %" PRIu64 " differs by %+.2f %% (bound: %g "
-		     "%%)", best, error, ERROR_AT_BEST);
+		     "overlap at %" PRIu64 " differs by %+.2f %% (bound: %g %%)",
+		     best, error, ERROR_AT_BEST);
 	error = percent(outcome_of(story, (unsigned int)at, 1)->time.median,
 			story->measurement->outcome[least][1].time.median);
 	report_check(report, "predicted best height", error <= ERROR_OF_BEST,
-		     "overlap at %" PRIu64 " takes %.2f %% longer than at "
-		     "the best, %" PRIu64 " (bound: %g %%)", best, error,
-		     story->decision->height[least], ERROR_OF_BEST);
+		     "overlap at %" PRIu64 " takes %.2f %% longer than at the best, %" PRIu64 " (bound: %g %%)",
+		     best, error, story->decision->height[least],
+		     ERROR_OF_BEST);
 }
 
 /* ---- for programs ---- */
@@ -423,20 +427,23 @@ static void data_measured(const struct story *story, FILE *file)
 	}
 }
 
+/* At heights that leave no short last tile; between them the curve saws. */
 static void data_predicted(const struct story *story, FILE *file)
 {
+	uint64_t dimz = story->options->dims[2];
 	uint64_t lo = story->decision->height[0];
 	uint64_t hi = story->decision->height[story->decision->heights - 1];
-	unsigned int i;
-	uint64_t z;
+	uint64_t most = (dimz + lo - 1) / lo, least = (dimz + hi - 1) / hi;
+	uint64_t step = (most - least) / CURVE_POINTS + 1, tiles, z;
 
 	fputs("\n\n# height; predicted [s] of nonoverlap, of overlap\n", file);
-	for (i = 0; i <= CURVE_POINTS; i++) {
-		z = (uint64_t)lround((double)lo * pow((double)hi / (double)lo,
-						     (double)i / CURVE_POINTS));
+	for (tiles = most; tiles >= least && tiles <= most; tiles -= step) {
+		z = (dimz + tiles - 1) / tiles;
 		fprintf(file, "%" PRIu64 " %.6f %.6f\n", z,
 			predict_time(story->prediction, 0, z),
 			predict_time(story->prediction, 1, z));
+		if (tiles < 4 * step)
+			step = 1;
 	}
 }
 

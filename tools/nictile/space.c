@@ -150,8 +150,10 @@ static void row_compute(float *row, const float *up, const float *left,
 {
 	uint64_t k;
 
-	for (k = 0; k < count; k++)
-		row[k] = back = func(up[k], left[k], back);
+	for (k = 0; k < count; k++) {
+		back = func(up[k], left[k], back);
+		row[k] = back;
+	}
 }
 
 int space_compute(void *arg, const struct nic_tile_step *step)

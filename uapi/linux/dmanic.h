@@ -4,7 +4,8 @@
  *
  * An open device is a context. Segments and connections belong to a context;
  * queues and interrupts are file descriptors of their own that keep their
- * context alive. Closing the last descriptor gives everything back.
+ * context alive, and so do mappings. When the last of them is gone everything is
+ * given back.
  *
  * Every argument struct begins with its size and with flags. A shorter struct
  * than the driver's is an older program: what is missing counts as zero. A
@@ -25,6 +26,8 @@
  *   ETIME       the time-out passed
  *   EINTR       a signal came first
  *   EFAULT      bad address
+ *   EBADF       @eventfd is not open (EINVAL: it is no eventfd)
+ *   EMFILE, ENFILE  no descriptor left
  */
 #ifndef _UAPI_LINUX_DMANIC_H
 #define _UAPI_LINUX_DMANIC_H
@@ -201,7 +204,7 @@ struct dmanic_segment_id {
  * @id: the segment
  * @rights: DMANIC_RIGHT_* others get, at least one
  * @key: random; who connects must show it (out)
- * @secret: of the job: who looks @name up must know it
+ * @secret: of the job: who looks @name up must know it; zero without @name
  * @name: published name, unique on the node; empty: not published
  */
 struct dmanic_segment_export {
@@ -326,7 +329,8 @@ struct dmanic_irq_create {
  * @flags: zero
  * @to_submit: at most so many entries are taken from the submission ring
  * @min_complete: then wait until so many completions are unconsumed (at most
- *	the entries of the completion ring); zero: do not wait
+ *	the entries of the completion ring); entries that were left for lack of
+ *	room are taken meanwhile; zero: do not wait
  * @timeout_ns: longest wait; zero: do not wait; DMANIC_TIMEOUT_NEVER
  * @submitted: entries taken (out, also when the wait fails)
  * @available: completions unconsumed (out, also when the wait fails)

@@ -2,7 +2,7 @@
 /*
  * dmanic_ring.h - memory shared between the driver and a program
  *
- * A queue is one mapping: this header page, then the submission entries, then
+ * A queue is one mapping: struct dmanic_queue_ring, then the submission entries, then
  * the completion entries (offsets: struct dmanic_queue_create). An interrupt
  * is one mapping too: struct dmanic_irq_ring and its events.
  *
