@@ -100,11 +100,15 @@ bool dmanic_model_free(const struct dmanic_model *model)
 void dmanic_model_reset(const struct dmanic_model *model,
 			struct dmanic_model_state *state)
 {
+	u64 x = model->seed + 0x9e3779b97f4a7c15ULL;
+
+	/* Mixed (splitmix64), or seeds that are alike would begin alike */
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+	x ^= x >> 31;
 	memset(state, 0, sizeof(*state));
 	/* xorshift must not begin with zero */
-	state->random = model->seed ^ 0x9e3779b97f4a7c15ULL;
-	if (!state->random)
-		state->random = 1;
+	state->random = x ? x : 1;
 }
 
 static u64 model_scaled(const struct dmanic_model *model, u64 ns)

@@ -63,6 +63,20 @@ TEST_F(export, no_right_is_EINVAL)
 	EXPECT_EQ(export_with(&self->segment, 0, NULL, NULL), -EINVAL);
 }
 
+/* A secret that protects nothing was meant for a name. */
+TEST_F(export, secret_without_a_name_is_EINVAL)
+{
+	struct dmanic_irq_create irq = {
+		.size = sizeof(irq), .depth = 1, .eventfd = -1,
+		.secret = { 0, 1 },
+	};
+
+	EXPECT_EQ(export_with(&self->segment, DMANIC_RIGHT_READ, NULL, secret),
+		  -EINVAL);
+	EXPECT_EQ(dmanic_call(self->owner.fd, DMANIC_IOC_IRQ_CREATE, &irq),
+		  -EINVAL);
+}
+
 TEST_F(export, unknown_right_is_EOPNOTSUPP)
 {
 	unsigned int bit;

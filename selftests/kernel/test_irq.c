@@ -82,7 +82,11 @@ TEST_F(irq, parameters_must_make_sense)
 	EXPECT_EQ(arg.refusal.allowed, query.max_irq_depth);
 	arg.depth = 1;
 	arg.eventfd = self->node.fd;
-	EXPECT_LT(dmanic_call(self->node.fd, DMANIC_IOC_IRQ_CREATE, &arg), 0);
+	EXPECT_EQ(dmanic_call(self->node.fd, DMANIC_IOC_IRQ_CREATE, &arg),
+		  -EINVAL);
+	arg.eventfd = 9999;
+	EXPECT_EQ(dmanic_call(self->node.fd, DMANIC_IOC_IRQ_CREATE, &arg),
+		  -EBADF);
 }
 
 TEST_F(irq, counts_and_hands_over_payloads)

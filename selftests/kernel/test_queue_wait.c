@@ -345,4 +345,70 @@ TEST_F_TIMEOUT(wait, armed_sleeper_misses_nothing, 60)
 	}
 }
 
+struct taker {
+	struct queue *queue;
+	struct dmanic_enter enter;
+	int ret;
+};
+
+static void *take_and_wait(void *data)
+{
+	struct taker *taker = data;
+
+	taker->ret = dmanic_call(taker->queue->fd, DMANIC_IOC_ENTER,
+				 &taker->enter);
+	return NULL;
+}
+
+/*
+ * Four in flight, four left behind for lack of room, two consumed: there can
+ * only be four completions again when the waiting call takes entries itself.
+ */
+TEST(room, waiting_enter_takes_what_was_left)
+{
+	struct model slow = { .bandwidth = 1000000 };
+	struct segment local, target;
+	struct taker taker;
+	struct fabric own;
+	struct queue queue;
+	struct node node;
+	pthread_t thread;
+	unsigned int i;
+	__u32 handle;
+
+	fabric_make(&own, "a", 1, &slow);
+	node = node_open(&own, 0);
+	local = segment_make(&node, 65536);
+	target = segment_make(&node, 65536);
+	segment_export(&target, DMANIC_RIGHT_WRITE);
+	handle = segment_connect(&node, &target);
+	queue = queue_make(&node, 4, 4);
+	for (i = 0; i < 8; i++) {
+		*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, local.id, 0,
+					      handle, 0, 40000);
+		if (i == 3)
+			queue_submit(&queue);
+	}
+	queue_publish(&queue);
+	taker = (struct taker) {
+		.queue = &queue,
+		.enter = {
+			.size = sizeof(taker.enter), .to_submit = 4,
+			.min_complete = 4, .timeout_ns = slow_ns(20000),
+		},
+	};
+	ASSERT_EQ(pthread_create(&thread, NULL, take_and_wait, &taker), 0);
+	for (i = 0; i < 2; i++) {
+		struct dmanic_cqe cqe;
+
+		ASSERT_TRUE(WAIT_FOR(queue_reap(&queue, &cqe)));
+	}
+	if (load32(&queue.ring->cq_tail) == 4)
+		SKIP("this machine is too slow to see them in flight");
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	EXPECT_EQ(taker.ret, 0);
+	EXPECT_GE(taker.enter.submitted, 2);
+	EXPECT_GE(taker.enter.available, 4);
+}
+
 FABRIC_TEST_MAIN_NONE()
