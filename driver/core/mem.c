@@ -118,10 +118,13 @@ void dmanic_mem_put_sleep(struct dmanic_mem *mem)
 		mem_free(mem);
 }
 
+/* @more: pages that will be allocated beside the array of them */
 static struct dmanic_mem *mem_new(struct dmanic_ctx *ctx, u64 length,
-				  unsigned int first, struct dmanic_refusal *refusal)
+				  unsigned int first, bool more,
+				  struct dmanic_refusal *refusal)
 {
 	struct dmanic_mem *mem;
+	long need;
 	int ret;
 
 	if (!length)
@@ -144,8 +147,12 @@ static struct dmanic_mem *mem_new(struct dmanic_ctx *ctx, u64 length,
 	ret = mem_charge(mem, refusal);
 	if (ret)
 		goto err_free;
-	mem->pages = kvmalloc_array(mem->nr_pages, sizeof(*mem->pages),
-				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	/* Before asking: the last pages are not worth somebody else's process */
+	need = (more ? mem->nr_pages : 0) +
+	       PFN_UP(mem->nr_pages * sizeof(*mem->pages));
+	if (need < si_mem_available())
+		mem->pages = kvmalloc_array(mem->nr_pages, sizeof(*mem->pages),
+					    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mem->pages) {
 		ret = mem_refuse(refusal, DMANIC_LIMIT_MEMORY, length,
 				 (u64)si_mem_available() << PAGE_SHIFT, -ENOMEM);
@@ -203,14 +210,12 @@ struct dmanic_mem *dmanic_mem_alloc(struct dmanic_ctx *ctx, u64 length,
 	struct page *page;
 	int ret;
 
-	mem = mem_new(ctx, length, 0, refusal);
+	mem = mem_new(ctx, length, 0, true, refusal);
 	if (IS_ERR(mem))
 		return mem;
 
 	ret = mem_refuse(refusal, DMANIC_LIMIT_MEMORY, length,
 			 (u64)si_mem_available() << PAGE_SHIFT, -ENOMEM);
-	if (si_mem_available() < (long)mem->nr_pages)
-		goto err_abort;
 
 	while (nr < mem->nr_pages) {
 		order = min_t(unsigned int, order, ilog2(mem->nr_pages - nr));
@@ -283,7 +288,8 @@ struct dmanic_mem *dmanic_mem_pin(struct dmanic_ctx *ctx, u64 address, u64 lengt
 
 	if (address + length < address || address + length > TASK_SIZE_MAX)
 		return ERR_PTR(-EFAULT);
-	mem = mem_new(ctx, length, offset_in_page(address), refusal);
+	mem = mem_new(ctx, length, offset_in_page(address), false,
+		      refusal);
 	if (IS_ERR(mem))
 		return mem;
 	mem->user_pages = true;

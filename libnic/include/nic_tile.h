@@ -293,9 +293,10 @@ struct nic_tile_result {
  * @options: the same on all ranks, but for @compute and @arg
  * @result: out; may be NULL
  *
- * Blocks until this rank has nothing more to compute or to send. Ranks keep in
- * step with their neighbours only: call nic_team_barrier() before, where
- * @start_ns shall mean something.
+ * Blocks until this rank has nothing more to compute, to send or to tell; the
+ * last waiting for its own triggers is not in @result. Ranks keep in step with
+ * their neighbours only: call nic_team_barrier() before, where @start_ns shall
+ * mean something.
  *
  * Return: 0; -EINVAL; -ETIME: a neighbour did not answer in time; -EREMOTEIO:
  * an operation failed; -ECANCELED: the callback; -EINTR; -ENODEV; -EIO: an

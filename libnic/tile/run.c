@@ -325,6 +325,22 @@ static int step_run(struct run *run, uint64_t *clock)
 	return ret;
 }
 
+/*
+ * The last triggers may still be on their way. Should the object be destroyed
+ * now, they would be cancelled, and a neighbour would wait for ever.
+ */
+static int finish(struct run *run)
+{
+	struct nic_tile *tile = run->tile;
+	int ret;
+
+	ret = nic_queue_drain(tile->queue, tile->timeout_ns);
+	if (ret)
+		return fail(run, ret, -1, -1, "the last triggers: %s",
+			    nic_error_detail(tile->ctx));
+	return 0;
+}
+
 static int run_all(struct run *run)
 {
 	struct nic_tile_sequence sequence;
@@ -342,6 +358,8 @@ static int run_all(struct run *run)
 		ret = step_run(run, &clock);
 	}
 	run->result.end_ns = clock;
+	if (!ret && !(run->options.flags & NIC_TILE_NO_COMM))
+		ret = finish(run);
 	return ret;
 }
 

@@ -298,6 +298,9 @@ static int calibrate_link(const struct calibration *of, struct costs *costs)
 		ret = time_sync(&end, costs);
 	if (!ret)
 		ret = time_transfer(&end, costs);
+	/* The last trigger is on its way: closing the queue would cancel it */
+	if (!ret)
+		ret = nic_queue_drain(end.queue, of->options->timeout_ns);
 	if (ret)
 		fprintf(stderr, "nictile: rank %u: calibration: %s (%s)\n",
 			end.rank, strerror(-ret), nic_error_detail(of->ctx));
