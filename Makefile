@@ -70,7 +70,8 @@ warnings += -Wextra
 warnings += -Wshadow
 warnings += -Wstrict-prototypes
 warnings += -Wmissing-prototypes
-cflags	:= -std=gnu11 $(warnings) -D_GNU_SOURCE -fPIC
+# Values must not depend on what the compiler fuses.
+cflags	:= -std=gnu11 -ffp-contract=off $(warnings) -D_GNU_SOURCE -fPIC
 cppflags := -Iuapi -Ilibnic/include -I.
 ldflags	:= -Wl,--as-needed
 libs	:= -lmnl -lcjson -lm -lpthread

@@ -8,7 +8,7 @@
  *
  * A request sees the devices of its own network namespace only. What a command
  * does not use is refused by its policy. The texts of the extended
- * acknowledgements are never freed or changed while the module is loaded, for
+ * acknowledgments are never freed or changed while the module is loaded, for
  * the kernel reads them after the command has returned.
  */
 #include <linux/ctype.h>

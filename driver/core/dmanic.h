@@ -43,14 +43,24 @@
  *
  * Completions walk from the link into queue->lock, so a link calls
  * dmanic_queue_complete() without its own locks held.
+ *
+ * Barriers
+ *
+ *	A to E      between the driver and a program, see dmanic_ring.h
+ *	F  writer   ring's cq_tail / raised, then cq_shown / irq->raised
+ *	            (store-release)
+ *	   reader   cq_shown / irq->raised (load-acquire), then tells the program,
+ *	            which finds in the ring what it was told of
  */
 #ifndef DMANIC_H
 #define DMANIC_H
 
 #include <linux/atomic.h>
+#include <linux/bits.h>
 #include <linux/cdev.h>
 #include <linux/completion.h>
 #include <linux/device.h>
+#include <linux/fs.h>
 #include <linux/hashtable.h>
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -74,14 +84,12 @@ struct dmanic_link_ops;
 struct dmanic_ctx;
 struct dmanic_late;
 struct eventfd_ctx;
-struct file;
-struct file_operations;
 struct net;
 struct user_struct;
 struct vm_area_struct;
 
 /* Limits, reported by QUERY and by refusals */
-#define DMANIC_MAX_SEGMENT_BYTES	(1ULL << 39)
+#define DMANIC_MAX_SEGMENT_BYTES	BIT_ULL(39)
 #define DMANIC_MAX_SEGMENTS		65536U
 #define DMANIC_MAX_QUEUES		4096U
 #define DMANIC_MAX_QUEUE_ENTRIES	32768U
@@ -91,7 +99,7 @@ struct vm_area_struct;
 #define DMANIC_MAX_CONTEXTS		4096U
 
 /* Ids and handles are below this: id << 40 is a (signed) mmap offset */
-#define DMANIC_ID_END			(1U << 22)
+#define DMANIC_ID_END			4194304U /* 2^22 */
 
 /* ---- statistics (stats.c) ---- */
 
@@ -146,7 +154,7 @@ struct dmanic_node {
 	const struct dmanic_link_ops *link;
 	struct net *net;
 
-	struct mutex lock;
+	struct mutex lock; /* protects contexts, queues, irqs, names */
 	struct list_head contexts;
 	struct list_head queues;
 	struct list_head irqs;
@@ -299,7 +307,7 @@ struct dmanic_ctx {
 	struct file *file;
 	struct user_struct *user;
 	struct list_head entry;
-	struct mutex lock;
+	struct mutex lock; /* writers of segments and remotes */
 	struct xarray segments;
 	struct xarray remotes;
 	u32 next_handle;
@@ -515,7 +523,7 @@ struct dmanic_queue {
 	bool dying;
 	wait_queue_head_t wait;
 
-	struct mutex submit_lock;
+	struct mutex submit_lock; /* one submitter at a time; sq_head */
 	u32 sq_head;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
@@ -576,7 +584,7 @@ struct dmanic_irq {
 	bool strict;
 	struct eventfd_ctx *eventfd;
 	wait_queue_head_t wait;
-	spinlock_t lock;
+	spinlock_t lock; /* protects raised */
 	u64 raised;
 };
 

@@ -20,6 +20,13 @@
 #include "compat.h"
 #include "dmanic.h"
 
+/* Every event kept is one not seen yet; a strict one takes no more */
+static bool irq_full(const struct dmanic_irq *irq)
+{
+	/* D: events up to seen are read before their places are reused */
+	return irq->raised - smp_load_acquire(&irq->ring->seen) >= irq->depth;
+}
+
 /**
  * dmanic_irq_raise() - one more
  * @irq: within an access to its export
@@ -37,9 +44,7 @@ u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from)
 	bool signal = false;
 
 	spin_lock_irqsave(&irq->lock, flags);
-	/* D: events up to seen are read before their places are reused */
-	if (irq->strict &&
-	    irq->raised - smp_load_acquire(&ring->seen) >= irq->depth) {
+	if (irq->strict && irq_full(irq)) {
 		spin_unlock_irqrestore(&irq->lock, flags);
 		return DMANIC_STATUS_LIMIT;
 	}
@@ -48,7 +53,7 @@ u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from)
 	WRITE_ONCE(event->node, from);
 	/* C: the event before the count */
 	smp_store_release(&ring->raised, irq->raised + 1);
-	/* Who is told by us that it was raised finds it in the ring */
+	/* F: who is told by us that it was raised finds it in the ring */
 	smp_store_release(&irq->raised, irq->raised + 1);
 	/* E: the count before looking who sleeps */
 	smp_mb();
@@ -58,6 +63,7 @@ u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from)
 	}
 	spin_unlock_irqrestore(&irq->lock, flags);
 
+	/* E: the barrier is between the count and this look */
 	if (waitqueue_active(&irq->wait))
 		wake_up_interruptible_poll(&irq->wait, EPOLLIN | EPOLLRDNORM);
 	if (signal)
@@ -78,7 +84,13 @@ void dmanic_irq_set_dead(struct dmanic_irq *irq)
 
 static bool irq_reached(const struct dmanic_irq *irq, u64 target)
 {
+	/* F: the count here is in the ring too */
 	return (s64)(smp_load_acquire(&irq->raised) - target) >= 0;
+}
+
+static bool irq_wait_over(const struct dmanic_irq *irq, u64 target)
+{
+	return irq_reached(irq, target) || dmanic_node_dead(irq->node);
 }
 
 static int irq_ioctl_wait(void *object, void *data, struct dmanic_late *late)
@@ -98,8 +110,8 @@ static int irq_ioctl_wait(void *object, void *data, struct dmanic_late *late)
 		ret = -ETIME;
 		if (arg->timeout_ns)
 			ret = wait_event_interruptible_hrtimeout(irq->wait,
-					irq_reached(irq, arg->target) ||
-					dmanic_node_dead(irq->node), timeout);
+								 irq_wait_over(irq, arg->target),
+								 timeout);
 	}
 	arg->raised = READ_ONCE(irq->raised);
 	if (dmanic_node_dead(irq->node))

@@ -13,6 +13,7 @@
 #include "link.h"
 
 LIST_HEAD(dmanic_nodes);
+/* The list, making and removing nodes */
 DEFINE_MUTEX(dmanic_nodes_lock);
 
 static void node_release(struct device *dev)

@@ -11,12 +11,12 @@
 #include "op.h"
 #include "trace.h"
 
-#define OP_LOCAL	(1U << 0)	/* local segment */
-#define OP_REMOTE	(1U << 1)	/* remote segment */
-#define OP_STRIDED	(1U << 2)	/* block, count, strides */
-#define OP_NOTIFY	(1U << 3)	/* raises an interrupt */
-#define OP_MAY_NOTIFY	(1U << 4)	/* the NOTIFY flag is allowed */
-#define OP_LATER	(1U << 5)	/* reserved opcode */
+#define OP_LOCAL	BIT(0)	/* local segment */
+#define OP_REMOTE	BIT(1)	/* remote segment */
+#define OP_STRIDED	BIT(2)	/* block, count, strides */
+#define OP_NOTIFY	BIT(3)	/* raises an interrupt */
+#define OP_MAY_NOTIFY	BIT(4)	/* the NOTIFY flag is allowed */
+#define OP_LATER	BIT(5)	/* reserved opcode */
 
 struct op_desc {
 	u8 uses;

@@ -3,8 +3,8 @@
  * queue.c - submission and completion rings
  *
  * In:  ENTER lets quick.c do what it can at the head of the ring, then takes
- *      entries, one op each, and hands the batch to the link. Ops behind a FENCE wait in @deferred until what is before
- *      them is done.
+ *      entries, one op each, and hands the batch to the link. Ops behind a
+ *      FENCE wait in @deferred until what is before them is done.
  * Out: dmanic_queue_complete() writes completions, frees ops, starts deferred
  *      ones, wakes waiters: once a batch.
  *
@@ -41,9 +41,11 @@ static void queue_set_flags(struct dmanic_queue *queue, u32 set, u32 clear)
 /* Completions not consumed; more than cq_entries when cq_head is impossible */
 static u32 queue_unconsumed(const struct dmanic_queue *queue)
 {
+	/* F: what is counted here is in the ring */
+	u32 shown = smp_load_acquire(&queue->cq_shown);
+
 	/* D: completions up to cq_head are read before their places are reused */
-	return smp_load_acquire(&queue->cq_shown) -
-	       smp_load_acquire(&queue->ring->cq_head);
+	return shown - smp_load_acquire(&queue->ring->cq_head);
 }
 
 /* ---- completion ---- */
@@ -94,6 +96,7 @@ static void queue_promoted(struct dmanic_queue *queue, struct list_head *ready,
 
 static void queue_wake(struct dmanic_queue *queue, bool signal)
 {
+	/* E: queue_publish()'s barrier is between the tail and this look */
 	if (waitqueue_active(&queue->wait))
 		wake_up_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
 	if (signal)
@@ -166,7 +169,7 @@ static bool queue_publish(struct dmanic_queue *queue)
 	lockdep_assert_held(&queue->lock);
 	/* C: completions before the tail */
 	smp_store_release(&ring->cq_tail, queue->cq_tail);
-	/* Who is told by us that there are completions finds them in the ring */
+	/* F: who is told by us that there are completions finds them in the ring */
 	smp_store_release(&queue->cq_shown, queue->cq_tail);
 	/* E: the tail before looking who sleeps */
 	smp_mb();
@@ -443,6 +446,14 @@ static bool queue_has_room(const struct dmanic_queue *queue, u32 to_submit)
 	       queue->cq_entries;
 }
 
+static bool queue_wait_over(const struct dmanic_queue *queue,
+			    const struct dmanic_enter *arg)
+{
+	return queue_has(queue, arg->min_complete) ||
+	       queue_has_room(queue, arg->to_submit - arg->submitted) ||
+	       dmanic_node_dead(queue->node);
+}
+
 /* Sleep until there is something to do, at most until @until */
 static int queue_wait(struct dmanic_queue *queue, const struct dmanic_enter *arg,
 		      ktime_t until)
@@ -458,9 +469,8 @@ static int queue_wait(struct dmanic_queue *queue, const struct dmanic_enter *arg
 			return -ETIME;
 	}
 	ret = wait_event_interruptible_hrtimeout(queue->wait,
-				queue_has(queue, arg->min_complete) ||
-				queue_has_room(queue, arg->to_submit - arg->submitted) ||
-				dmanic_node_dead(queue->node), left);
+						 queue_wait_over(queue, arg),
+						 left);
 	return ret == -ERESTARTSYS ? -EINTR : ret;
 }
 

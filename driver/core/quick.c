@@ -25,12 +25,14 @@
 /**
  * struct quick - state of a batch
  * @queue: whose
+ * @free: the link charges nothing for an operation that goes nowhere
  * @found: what the last entry named here
  * @reached: the connection @export belongs to
  * @export: what it leads to
  */
 struct quick {
 	struct dmanic_queue *queue;
+	bool free;
 	struct dmanic_found found;
 	const struct dmanic_remote *reached;
 	struct dmanic_export *export;
@@ -154,7 +156,7 @@ static __always_inline bool quick_one(struct quick *quick,
 		return quick_data(quick, sqe, DMANIC_RIGHT_WRITE);
 	if (sqe->opcode == DMANIC_OP_READ)
 		return quick_data(quick, sqe, DMANIC_RIGHT_READ);
-	return sqe->opcode == DMANIC_OP_NOP &&
+	return sqe->opcode == DMANIC_OP_NOP && quick->free &&
 	       !(sqe->local | sqe->local_offset | sqe->remote |
 		 sqe->remote_offset | sqe->length | sqe->compare);
 }
@@ -179,12 +181,14 @@ u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 		 struct dmanic_sums *sums)
 {
 	u32 head = queue->sq_head, tail = *cq_tail, done;
+	const struct dmanic_link_ops *link = queue->node->link;
 	struct quick quick = { .queue = queue };
 
-	if (!queue->node->link->reach || quick_traced())
+	if (!link->reach || quick_traced())
 		return 0;
 	want = min_t(u32, want, QUICK_ENTRIES);
 	rcu_read_lock();
+	quick.free = link->reach(queue->node, NULL);
 	for (done = 0; done < want; done++) {
 		const struct dmanic_sqe sqe =
 			dmanic_sqe_read(&queue->sq[head & (queue->sq_entries - 1)]);

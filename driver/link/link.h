@@ -21,7 +21,8 @@
  *	(waiting at most @timeout_ns), else by target->id and key. Fills
  *	@target, @rights and @length. May sleep. 0 or -errno.
  * @reach: under RCU: the node of @target, when its memory is this machine's and
- *	the poster may use it at once; else NULL. May be NULL.
+ *	the poster may use it at once; else NULL. @target NULL: this node, when
+ *	operations cost nothing. May be NULL.
  * @submit: must not sleep; take all @ops (of one queue, in order). Returns how many
  *	nanoseconds the poster has to spend, for a link that models a card.
  * @cancel: complete what is not yet under way of @queue as CANCELLED, stop

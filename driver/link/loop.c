@@ -67,7 +67,7 @@ struct loop_node {
 	bool failed;
 	bool free;
 
-	spinlock_t lock;
+	spinlock_t lock; /* protects what follows */
 	bool stopped;
 	struct list_head pending;
 	struct dmanic_model model;
@@ -110,8 +110,9 @@ static bool loop_has_notify(const struct dmanic_op *op)
 	return op->opcode == DMANIC_OP_NOTIFY || (op->flags & DMANIC_SQE_NOTIFY);
 }
 
-static __always_inline void loop_copy_piece(const struct dmanic_op *op, struct dmanic_export *export,
-			    u64 local, u64 remote, u64 bytes)
+static __always_inline void
+loop_copy_piece(const struct dmanic_op *op, struct dmanic_export *export,
+		u64 local, u64 remote, u64 bytes)
 {
 	struct dmanic_mem *dst = export->mem, *src = op->mem;
 
@@ -330,7 +331,11 @@ static struct dmanic_node *loop_reach(struct dmanic_node *node,
 	struct loop_node *ln = to_loop(node);
 	struct loop_node *peer;
 
-	if (!READ_ONCE(ln->free) || loop_peer(ln, target, &peer))
+	if (!READ_ONCE(ln->free))
+		return NULL;
+	if (!target)
+		return node;
+	if (loop_peer(ln, target, &peer))
 		return NULL;
 	return &peer->node;
 }
@@ -421,15 +426,22 @@ static struct loop_node *loop_peer_get(struct loop_node *ln, u32 id)
 	struct loop_node *peer = NULL;
 
 	rcu_read_lock();
-	if (id < fabric->nr_nodes)
-		peer = rcu_dereference(fabric->nodes[array_index_nospec(id,
-							fabric->nr_nodes)]);
+	if (id < fabric->nr_nodes) {
+		id = array_index_nospec(id, fabric->nr_nodes);
+		peer = rcu_dereference(fabric->nodes[id]);
+	}
 	if (peer && (READ_ONCE(peer->failed) || READ_ONCE(ln->failed)))
 		peer = NULL;
 	if (peer)
 		get_device(&peer->node.dev);
 	rcu_read_unlock();
 	return peer ? peer : ERR_PTR(-EHOSTUNREACH);
+}
+
+/* Something was published since @seq was read, or the node went */
+static bool loop_changed(const struct dmanic_node *node, unsigned int seq)
+{
+	return seq != READ_ONCE(node->publish_seq) || dmanic_node_dead(node);
 }
 
 /* Wait until @name is published on @peer */
@@ -458,8 +470,8 @@ static int loop_lookup(struct loop_node *peer, enum dmanic_export_kind kind,
 				return -ETIME;
 		}
 		ret = wait_event_interruptible_hrtimeout(node->published,
-				seq != READ_ONCE(node->publish_seq) ||
-				dmanic_node_dead(node), left);
+							 loop_changed(node, seq),
+							 left);
 		if (dmanic_node_dead(node))
 			return -EHOSTUNREACH;
 		if (ret)

@@ -4,7 +4,7 @@
  *
  * The family is described in Documentation/netlink/specs/dmanic.yaml. Commands
  * that change something need CAP_NET_ADMIN in the initial user namespace.
- * Errors carry an extended acknowledgement that says what to do.
+ * Errors carry an extended acknowledgment that says what to do.
  */
 #ifndef _UAPI_LINUX_DMANIC_NETLINK_H
 #define _UAPI_LINUX_DMANIC_NETLINK_H
@@ -28,6 +28,7 @@ enum dmanic_genl_cmd {
 	DMANIC_GENL_CMD_STATS_GET,
 	__DMANIC_GENL_CMD_MAX,
 };
+
 #define DMANIC_GENL_CMD_MAX (__DMANIC_GENL_CMD_MAX - 1)
 
 enum dmanic_attr {
@@ -51,6 +52,7 @@ enum dmanic_attr {
 	DMANIC_A_PAD,
 	__DMANIC_A_MAX,
 };
+
 #define DMANIC_A_MAX (__DMANIC_A_MAX - 1)
 
 enum dmanic_dev_state {
@@ -64,8 +66,11 @@ enum dmanic_model_attr {
 	DMANIC_MODEL_A_UNSPEC,
 	DMANIC_MODEL_A_NAME,		/* string: preset, "custom" when changed */
 	DMANIC_MODEL_A_START_NS,	/* u64: the poster's time, once a doorbell with data */
-	DMANIC_MODEL_A_INTERRUPT_NS,	/* u64: the poster's time, once a doorbell with
-					 * notifies only, and again until it is delivered */
+	/*
+	 * u64: the poster's time, once a doorbell with notifies only, and again
+	 * until it is delivered
+	 */
+	DMANIC_MODEL_A_INTERRUPT_NS,
 	DMANIC_MODEL_A_LATENCY_NS,	/* u64: from the engine to the target */
 	DMANIC_MODEL_A_BANDWIDTH,	/* u64: bytes a second through a node's engine */
 	DMANIC_MODEL_A_SCALE,		/* u32: thousandths; stretches every time above */
@@ -74,6 +79,7 @@ enum dmanic_model_attr {
 	DMANIC_MODEL_A_PAD,
 	__DMANIC_MODEL_A_MAX,
 };
+
 #define DMANIC_MODEL_A_MAX (__DMANIC_MODEL_A_MAX - 1)
 
 /* All u64, since the device was made */
@@ -91,6 +97,7 @@ enum dmanic_stats_attr {
 	DMANIC_STATS_A_DOORBELLS,	/* ENTER calls that submitted something */
 	__DMANIC_STATS_A_MAX,
 };
+
 #define DMANIC_STATS_A_MAX (__DMANIC_STATS_A_MAX - 1)
 
 #endif /* _UAPI_LINUX_DMANIC_NETLINK_H */

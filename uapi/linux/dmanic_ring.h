@@ -141,6 +141,7 @@ struct dmanic_sqe {
  * @DMANIC_STATUS_LIMIT: a limit was reached (interrupt events not consumed)
  * @DMANIC_STATUS_SOURCE_CHANGED: local memory was changed before completion
  * @DMANIC_STATUS_UNSUPPORTED: this link or kernel cannot do it (see QUERY)
+ * @DMANIC_STATUS_COUNT: how many there are; never an outcome
  */
 enum dmanic_status {
 	DMANIC_STATUS_OK = 0,
@@ -199,16 +200,27 @@ struct dmanic_cqe {
  */
 struct dmanic_queue_ring {
 	__u32 sq_tail;
+	/* private: */
 	__u8 pad0[60];
+	/* public: */
 	__u32 sq_head;
+	/* private: */
 	__u8 pad1[60];
+	/* public: */
 	__u32 cq_tail;
+	/* private: */
 	__u8 pad2[60];
+	/* public: */
 	__u32 cq_head;
+	/* private: */
 	__u8 pad3[60];
+	/* public: */
 	__u32 flags;
+	/* private: */
 	__u8 pad4[60];
+	/* public: */
 	__u32 arm;
+	/* private: */
 	__u8 pad5[60];
 };
 
@@ -235,11 +247,17 @@ struct dmanic_irq_event {
  */
 struct dmanic_irq_ring {
 	__aligned_u64 raised;
+	/* private: */
 	__u8 pad0[56];
+	/* public: */
 	__aligned_u64 seen;
+	/* private: */
 	__u8 pad1[56];
+	/* public: */
 	__u32 arm;
+	/* private: */
 	__u8 pad2[60];
+	/* public: */
 	struct dmanic_irq_event event[];
 };
 
