@@ -20,9 +20,9 @@
  *
  * The way of a descriptor
  *
- *	queue.c takes entries from the ring  -> op.c copies and validates them
+ *	submit.c takes entries from the ring -> op.c copies and validates them
  *	-> link ops->submit() -> (wire) -> target.c checks the other side's
- *	export, mem.c copies -> queue.c dmanic_queue_complete().
+ *	export, mem.c copies -> cq.c dmanic_queue_complete().
  *
  * Small operations on an idle queue, to memory of this machine, are done by the
  * poster, under RCU and without a reference (quick.c). All others hold their local mem and a
@@ -428,7 +428,7 @@ int dmanic_remote_disconnect(struct dmanic_ctx *ctx, struct dmanic_disconnect *a
 void dmanic_remote_destroy_all(struct dmanic_ctx *ctx);
 struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
 
-/* ---- queues and operations (queue.c, op.c) ---- */
+/* ---- queues and operations (queue.c, submit.c, op.c, quick.c, cq.c) ---- */
 
 /**
  * struct dmanic_op - one operation, validated
@@ -444,7 +444,7 @@ struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
  * @local_stride: bytes from block to block
  * @remote_stride: the same on the remote side
  * @mem: local side; NULL when there is none. Borrowed under RCU until
- *	queue.c takes a reference for an op that outlives the call.
+ *	submit.c takes a reference for an op that outlives the call.
  * @local_offset: into @mem
  * @remote_offset: into the target
  * @conn: remote side, borrowed under RCU while it is posted

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * cq.c - completions: dmanic_queue_complete(), the one way out
+ *
+ * Writes completions, frees ops, starts the ops behind a FENCE whose turn it
+ * is, wakes waiters: once a batch. From any context, with irqs off under
+ * queue->lock. After the lock is dropped only RCU keeps the queue: the last op
+ * may be done, and release() waits for nothing else.
+ */
+#include <linux/eventfd.h>
+#include <linux/poll.h>
+
+#include "compat.h"
+#include "dmanic.h"
+#include "link.h"
+#include "op.h"
+#include "queue.h"
+#include "trace.h"
+
+void dmanic_cq_set_flags(struct dmanic_queue *queue, u32 set, u32 clear)
+{
+	u32 flags = (queue->flags & ~clear) | set;
+
+	lockdep_assert_held(&queue->lock);
+	if (flags != queue->flags) {
+		queue->flags = flags;
+		WRITE_ONCE(queue->ring->flags, flags);
+	}
+}
+
+/* Completions not consumed; more than cq_entries when cq_head is impossible */
+u32 dmanic_cq_unconsumed(const struct dmanic_queue *queue)
+{
+	/*
+	 * D: completions up to cq_head are read before their places are reused.
+	 * Read first: without the lock, cq_shown may only move on after it.
+	 */
+	u32 head = smp_load_acquire(&queue->ring->cq_head);
+
+	/* F: what is counted here is in the ring */
+	return smp_load_acquire(&queue->cq_shown) - head;
+}
+
+/* ---- completion ---- */
+
+/* Deferred ops whose turn it is go to @ready, those that never get one to @ops */
+void dmanic_queue_promote(struct dmanic_queue *queue, struct list_head *ready,
+			  struct list_head *ops)
+{
+	struct dmanic_op *op, *next;
+	u32 gone = DMANIC_STATUS_OK;
+
+	lockdep_assert_held(&queue->lock);
+	/* What was promoted before has to be with the link first */
+	if (queue->promoting)
+		return;
+	if (dmanic_node_dead(queue->node))
+		gone = DMANIC_STATUS_LINK_DOWN;
+	else if (queue->dying)
+		gone = DMANIC_STATUS_CANCELLED;
+
+	list_for_each_entry_safe(op, next, &queue->deferred, entry) {
+		if (!gone && (op->flags & DMANIC_SQE_FENCE) && queue->started)
+			break;
+		queue->nr_deferred--;
+		if (gone) {
+			op->status = gone;
+			list_move_tail(&op->entry, ops);
+			continue;
+		}
+		op->started = true;
+		queue->started++;
+		queue->promoting = true;
+		list_move_tail(&op->entry, ready);
+	}
+}
+
+/* The promoted ones are with the link: go on */
+static void queue_promoted(struct dmanic_queue *queue, struct list_head *ready,
+			   struct list_head *ops)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	queue->promoting = false;
+	dmanic_queue_promote(queue, ready, ops);
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+void dmanic_cq_wake(struct dmanic_queue *queue, bool signal)
+{
+	/* E: dmanic_cq_publish()'s barrier is between the tail and this look */
+	if (waitqueue_active(&queue->wait))
+		wake_up_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	if (signal)
+		dmanic_eventfd_signal(queue->eventfd);
+}
+
+void dmanic_cq_count(struct dmanic_node *node, const struct dmanic_sums *sums)
+{
+	if (sums->completed)
+		dmanic_stat_add(node, DMANIC_STATS_A_COMPLETED, sums->completed);
+	if (sums->failed)
+		dmanic_stat_add(node, DMANIC_STATS_A_FAILED, sums->failed);
+	if (sums->read_bytes)
+		dmanic_stat_add(node, DMANIC_STATS_A_READ_BYTES, sums->read_bytes);
+	if (sums->write_bytes)
+		dmanic_stat_add(node, DMANIC_STATS_A_WRITE_BYTES, sums->write_bytes);
+	if (sums->notifies)
+		dmanic_stat_add(node, DMANIC_STATS_A_NOTIFIES_SENT, sums->notifies);
+}
+
+/*
+ * Complete the ops of @queue at the front of @ops: post, count, let go of their
+ * memory (a run of the same one at once), free.
+ */
+static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
+			 struct dmanic_sums *sums)
+{
+	u32 tail = queue->cq_tail, mask = queue->cq_entries - 1;
+	u32 held = 0, started = 0, nr = 0;
+	struct dmanic_mem *mem = NULL;
+	struct dmanic_op *op;
+	LIST_HEAD(cut);
+
+	lockdep_assert_held(&queue->lock);
+	list_for_each_entry(op, ops, entry) {
+		if (unlikely(op->queue != queue))
+			break;
+		trace_dmanic_done(op);
+		if (op->status)
+			sums->failed++;
+		else
+			dmanic_sums_add(sums, op->opcode, op->flags, op->result);
+		if (op->status || !(op->flags & DMANIC_SQE_SILENT))
+			dmanic_cqe_fill(&queue->cq[tail++ & mask], op->cookie,
+					op->status, op->opcode, op->flags, op->result);
+		started += op->started;
+		nr++;
+		if (!op->mem)
+			continue;
+		if (op->mem != mem && held)
+			dmanic_mem_put(mem, held);
+		held = op->mem == mem ? held + 1 : 1;
+		mem = op->mem;
+	}
+	if (held)
+		dmanic_mem_put(mem, held);
+	queue->cq_tail = tail;
+	queue->started -= started;
+	queue->in_flight -= nr;
+	list_cut_before(&cut, ops, &op->entry);
+	list_splice(&cut, &queue->free);
+}
+
+/* Show completions; true: the caller has to signal, once unlocked */
+bool dmanic_cq_publish(struct dmanic_queue *queue)
+{
+	struct dmanic_queue_ring *ring = queue->ring;
+	bool news = queue->cq_shown != queue->cq_tail;
+
+	lockdep_assert_held(&queue->lock);
+	/* C: completions before the tail */
+	smp_store_release(&ring->cq_tail, queue->cq_tail);
+	/* F: who is told by us that there are completions finds them in the ring */
+	smp_store_release(&queue->cq_shown, queue->cq_tail);
+	/* E: the tail before looking who sleeps */
+	smp_mb();
+	if (!news || !queue->eventfd || !READ_ONCE(ring->arm))
+		return false;
+	WRITE_ONCE(ring->arm, 0);
+	return true;
+}
+
+/* Complete the ops of the first one's queue; called under RCU */
+static void queue_complete_some(struct dmanic_queue *queue, struct list_head *ops,
+				struct list_head *ready)
+{
+	struct dmanic_sums sums = {};
+	unsigned long flags;
+	bool signal;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	queue_finish(queue, ops, &sums);
+	dmanic_cq_count(queue->node, &sums);
+	if (queue->nr_deferred)
+		dmanic_queue_promote(queue, ready, ops);
+	signal = dmanic_cq_publish(queue);
+	spin_unlock_irqrestore(&queue->lock, flags);
+
+	/* From here on only RCU keeps the queue */
+	dmanic_cq_wake(queue, signal);
+}
+
+/**
+ * dmanic_queue_complete() - operations are done
+ * @ops: op->status and op->result are set; those of one queue side by side;
+ *	empty on return
+ *
+ * From any context, without the link's locks. Deferred operations may be
+ * submitted to the link from here.
+ */
+void dmanic_queue_complete(struct list_head *ops)
+{
+	struct dmanic_queue *queue;
+	LIST_HEAD(ready);
+
+	while (!list_empty(ops)) {
+		queue = list_first_entry(ops, struct dmanic_op, entry)->queue;
+		/* Once its last op is done, only RCU keeps the queue */
+		rcu_read_lock();
+		queue_complete_some(queue, ops, &ready);
+		while (!list_empty(&ready)) {
+			queue->node->link->submit(queue->node, &ready);
+			queue_promoted(queue, &ready, ops);
+		}
+		rcu_read_unlock();
+	}
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * queue.h - what queue.c (the file), submit.c (in) and cq.c (out) share
+ */
+#ifndef DMANIC_QUEUE_H
+#define DMANIC_QUEUE_H
+
+#include "dmanic.h"
+
+struct dmanic_sums;
+
+/* cq.c; set_flags, publish and promote under queue->lock */
+void dmanic_cq_set_flags(struct dmanic_queue *queue, u32 set, u32 clear);
+u32 dmanic_cq_unconsumed(const struct dmanic_queue *queue);
+bool dmanic_cq_publish(struct dmanic_queue *queue);
+void dmanic_cq_count(struct dmanic_node *node, const struct dmanic_sums *sums);
+void dmanic_cq_wake(struct dmanic_queue *queue, bool signal);
+void dmanic_queue_promote(struct dmanic_queue *queue, struct list_head *ready,
+			  struct list_head *ops);
+
+/* submit.c; under queue->submit_lock */
+int dmanic_queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend);
+
+#endif /* DMANIC_QUEUE_H */
