@@ -20,32 +20,50 @@
 #include "queue.h"
 
 /* A modelled card: the poster pays with time, not with CPU */
-static void queue_spend(u64 ns)
+static void queue_spend(struct dmanic_queue *queue, u64 ns)
 {
 	ktime_t until = ktime_add_ns(ktime_get(), ns);
+	DEFINE_WAIT(wait);
 
-	while (ktime_before(ktime_get(), until) && !fatal_signal_pending(current)) {
-		set_current_state(TASK_KILLABLE);
+	for (;;) {
+		prepare_to_wait(&queue->wait, &wait, TASK_KILLABLE);
+		if (ktime_compare(ktime_get(), until) >= 0 ||
+		    fatal_signal_pending(current) || dmanic_node_dead(queue->node))
+			break;
 		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
 	}
-	__set_current_state(TASK_RUNNING);
+	finish_wait(&queue->wait, &wait);
 }
 
-static bool queue_has(const struct dmanic_queue *queue, u32 min_complete)
+/* As dmanic_cq_unconsumed(), for who does not hold the lock */
+static u32 queue_unconsumed(struct dmanic_queue *queue)
 {
-	return dmanic_cq_unconsumed(queue) >= min_complete;
+	u32 nr = dmanic_cq_unconsumed(queue);
+
+	if (likely(nr <= queue->cq_entries))
+		return nr;
+	/* Somebody consumed between two of the driver's stores, or nonsense */
+	spin_lock_irq(&queue->lock);
+	nr = dmanic_cq_unconsumed(queue);
+	spin_unlock_irq(&queue->lock);
+	return nr;
+}
+
+static bool queue_has(struct dmanic_queue *queue, u32 min_complete)
+{
+	return queue_unconsumed(queue) >= min_complete;
 }
 
 /* Entries that were left for lack of room may be taken now */
-static bool queue_has_room(const struct dmanic_queue *queue, u32 to_submit)
+static bool queue_has_room(struct dmanic_queue *queue, u32 to_submit)
 {
 	return to_submit &&
 	       READ_ONCE(queue->ring->sq_tail) != READ_ONCE(queue->sq_head) &&
-	       dmanic_cq_unconsumed(queue) + READ_ONCE(queue->in_flight) <
+	       queue_unconsumed(queue) + READ_ONCE(queue->in_flight) <
 	       queue->cq_entries;
 }
 
-static bool queue_wait_over(const struct dmanic_queue *queue,
+static bool queue_wait_over(struct dmanic_queue *queue,
 			    const struct dmanic_enter *arg)
 {
 	return queue_has(queue, arg->min_complete) ||
@@ -87,7 +105,7 @@ static int queue_submit_some(struct dmanic_queue *queue, struct dmanic_enter *ar
 	if (ret > 0)
 		arg->submitted += ret;
 	if (spend)
-		queue_spend(spend);
+		queue_spend(queue, spend);
 	mutex_unlock(&queue->submit_lock);
 	return min(ret, 0);
 }
@@ -114,9 +132,12 @@ static int queue_ioctl_enter(void *object, void *data, struct dmanic_late *late)
 		ret = queue_submit_some(queue, arg);
 		if (!ret && arg->min_complete)
 			ret = queue_wait(queue, arg, until);
+		if (!ret && signal_pending(current) &&
+		    !queue_has(queue, arg->min_complete))
+			ret = -EINTR;
 	} while (!ret && !queue_has(queue, arg->min_complete));
 
-	arg->available = min(dmanic_cq_unconsumed(queue), queue->cq_entries);
+	arg->available = min(queue_unconsumed(queue), queue->cq_entries);
 	if (dmanic_node_dead(queue->node))
 		return -ENODEV;
 	return ret;
@@ -144,7 +165,7 @@ static __poll_t queue_poll(struct file *file, poll_table *table)
 	poll_wait(file, &queue->wait, table);
 	/* E: on the list before looking at the tail */
 	smp_mb();
-	if (dmanic_cq_unconsumed(queue))
+	if (queue_unconsumed(queue))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (READ_ONCE(ring->sq_tail) - READ_ONCE(queue->sq_head) < queue->sq_entries)
 		mask |= EPOLLOUT | EPOLLWRNORM;

@@ -67,19 +67,21 @@ int dmanic_segment_create(struct dmanic_ctx *ctx, struct dmanic_segment_create *
 	if (ret)
 		goto err_mem;
 
+	/* Once it is in the table, another thread may destroy it */
+	arg->id = seg->id;
+	arg->block_order = seg->mem->block_order;
+	if (!seg->mem->user_pages)
+		arg->mmap_offset = (u64)seg->id << SEGMENT_MMAP_SHIFT;
 	mutex_lock(&ctx->lock);
 	ret = xa_insert(&ctx->segments, seg->id, seg, GFP_KERNEL_ACCOUNT);
 	mutex_unlock(&ctx->lock);
 	if (ret)
 		goto err_unreserve;
-
-	arg->id = seg->id;
-	arg->block_order = seg->mem->block_order;
-	if (!seg->mem->user_pages)
-		arg->mmap_offset = (u64)seg->id << SEGMENT_MMAP_SHIFT;
 	return 0;
 
 err_unreserve:
+	arg->id = 0;
+	arg->mmap_offset = 0;
 	dmanic_export_unreserve(node, seg->id);
 err_mem:
 	dmanic_mem_put_sleep(seg->mem);

@@ -10,10 +10,11 @@
  * With a model (model.h) the worker copies when an operation's turn comes and
  * sleeps until the modelled end before it raises and completes.
  *
- * The worker wakes as a real-time task, for an engine does not queue for the
- * CPU behind a program that polls or computes. Once it has been busy for
- * LOOP_BUSY_NS it goes on as a normal task until it is idle again, so that who
- * posts gigabytes shares the CPU like everybody else.
+ * The worker is a real-time task, for an engine does not queue for the CPU behind
+ * a program that polls or computes. Once it ran LOOP_BUSY_NS longer than it slept
+ * it goes on as a normal task, of the priority that high-priority workqueues
+ * have, until it has slept enough: who posts gigabytes does not get a CPU of its
+ * own.
  *
  * A fabric is the set of nodes made together. fabric->nodes is read under RCU
  * and emptied by stop(); a node's struct lives on until its last user is gone.
@@ -31,7 +32,9 @@
 #include "link.h"
 #include "trace.h"
 
+/* Real-time until it ran so much longer than it slept; forgotten above the most */
 #define LOOP_BUSY_NS	(2 * NSEC_PER_MSEC)
+#define LOOP_DEBT_NS	(50 * NSEC_PER_MSEC)
 /* Copied between two looks around */
 #define LOOP_CHUNK	SZ_256K
 
@@ -54,6 +57,9 @@ struct loop_fabric {
  * @worker: does the operations; NULL once stopped
  * @failed: does not answer
  * @free: the model costs nothing
+ * @since: the worker's: when it last began to run or to sleep
+ * @debt: the worker's: how much longer it ran than it slept, ns
+ * @normal: the worker's: it is not a real-time task now
  * @lock: protects what follows
  * @stopped: takes no more
  * @pending: operations in order
@@ -66,6 +72,9 @@ struct loop_node {
 	struct task_struct *worker;
 	bool failed;
 	bool free;
+	u64 since;
+	u64 debt;
+	bool normal;
 
 	spinlock_t lock; /* protects what follows */
 	bool stopped;
@@ -148,6 +157,32 @@ static u32 loop_target_get(struct loop_node *ln, const struct dmanic_op *op,
 	return status;
 }
 
+/* The worker ran until now */
+static void loop_worked(struct loop_node *ln)
+{
+	u64 now = ktime_get_ns();
+
+	ln->debt = min_t(u64, ln->debt + now - ln->since, LOOP_DEBT_NS);
+	ln->since = now;
+	if (!ln->normal && ln->debt > LOOP_BUSY_NS) {
+		sched_set_normal(current, MIN_NICE);
+		ln->normal = true;
+	}
+}
+
+/* The worker slept until now */
+static void loop_rested(struct loop_node *ln)
+{
+	u64 now = ktime_get_ns();
+
+	ln->debt -= min(ln->debt, now - ln->since);
+	ln->since = now;
+	if (ln->normal && ln->debt < LOOP_BUSY_NS) {
+		sched_set_fifo_low(current);
+		ln->normal = false;
+	}
+}
+
 /*
  * After LOOP_CHUNK bytes: who closes the queue, stops the node or revokes the
  * segment must not wait for gigabytes.
@@ -157,6 +192,7 @@ static u32 loop_look_around(struct loop_node *ln, const struct dmanic_op *op,
 {
 	dmanic_target_put(*export);
 	*export = NULL;
+	loop_worked(ln);
 	cond_resched();
 	if (dmanic_queue_dying(op->queue))
 		return DMANIC_STATUS_CANCELLED;
@@ -230,10 +266,11 @@ static bool loop_give_up(const struct dmanic_op *op)
 	return dmanic_queue_dying(op->queue) || kthread_should_stop();
 }
 
-static void loop_sleep_until(const struct dmanic_op *op)
+static void loop_sleep_until(struct loop_node *ln, const struct dmanic_op *op)
 {
 	ktime_t due = ns_to_ktime(op->due);
 
+	loop_worked(ln);
 	while (ktime_before(ktime_get(), due)) {
 		set_current_state(TASK_IDLE);
 		if (loop_give_up(op))
@@ -241,6 +278,17 @@ static void loop_sleep_until(const struct dmanic_op *op)
 		schedule_hrtimeout(&due, HRTIMER_MODE_ABS);
 	}
 	__set_current_state(TASK_RUNNING);
+	loop_rested(ln);
+}
+
+static void loop_sleep(struct loop_node *ln)
+{
+	loop_worked(ln);
+	set_current_state(TASK_IDLE);
+	if (list_empty_careful(&ln->pending) && !kthread_should_stop())
+		schedule();
+	__set_current_state(TASK_RUNNING);
+	loop_rested(ln);
 }
 
 static void loop_complete_one(struct dmanic_op *op, u32 status)
@@ -258,7 +306,7 @@ static void loop_run(struct loop_node *ln, struct dmanic_op *op)
 
 	status = loop_data(ln, op);
 	if (op->due)
-		loop_sleep_until(op);
+		loop_sleep_until(ln, op);
 	if (!status && loop_give_up(op))
 		status = dmanic_queue_dying(op->queue) ? DMANIC_STATUS_CANCELLED :
 							 DMANIC_STATUS_LINK_DOWN;
@@ -267,6 +315,10 @@ static void loop_run(struct loop_node *ln, struct dmanic_op *op)
 	loop_complete_one(op, status);
 }
 
+/*
+ * The next operation. Only now it gets its place in the modelled engine: those
+ * that are cancelled before cost nothing.
+ */
 static struct dmanic_op *loop_next(struct loop_node *ln)
 {
 	struct dmanic_op *op;
@@ -275,50 +327,33 @@ static struct dmanic_op *loop_next(struct loop_node *ln)
 	op = list_first_entry_or_null(&ln->pending, struct dmanic_op, entry);
 	if (op)
 		list_del(&op->entry);
+	if (op && !ln->free)
+		op->due = dmanic_model_due(&ln->model, &ln->state, op->due, op->mem,
+					   loop_is_read(op), loop_has_notify(op),
+					   dmanic_op_bytes(op));
+	else if (op)
+		op->due = 0;
 	spin_unlock(&ln->lock);
 	return op;
-}
-
-/* A normal task once it was busy for long; see the top */
-static void loop_share(struct loop_node *ln, u64 since, bool *normal)
-{
-	if (*normal || !READ_ONCE(ln->free) ||
-	    ktime_get_ns() - since < LOOP_BUSY_NS)
-		return;
-	sched_set_normal(current, MIN_NICE);
-	*normal = true;
-}
-
-static void loop_sleep(struct loop_node *ln, bool *normal)
-{
-	if (*normal)
-		sched_set_fifo_low(current);
-	*normal = false;
-
-	set_current_state(TASK_IDLE);
-	if (list_empty_careful(&ln->pending) && !kthread_should_stop())
-		schedule();
-	__set_current_state(TASK_RUNNING);
 }
 
 static int loop_worker(void *data)
 {
 	struct loop_node *ln = data;
 	struct dmanic_op *op;
-	bool normal = true;
-	u64 since = 0;
 
+	ln->since = ktime_get_ns();
+	sched_set_fifo_low(current);
 	/* What is pending when it has to stop is taken by loop_stop() */
 	while (!kthread_should_stop()) {
 		op = loop_next(ln);
 		if (op) {
 			loop_run(ln, op);
-			loop_share(ln, since, &normal);
+			loop_worked(ln);
 			cond_resched();
-			continue;
+		} else {
+			loop_sleep(ln);
 		}
-		loop_sleep(ln, &normal);
-		since = ktime_get_ns();
 	}
 	return 0;
 }
@@ -340,6 +375,7 @@ static struct dmanic_node *loop_reach(struct dmanic_node *node,
 	return &peer->node;
 }
 
+/* Nothing of it begins before the poster has paid */
 static u64 loop_doorbell(struct loop_node *ln, struct list_head *ops)
 {
 	bool data = false, notify = false;
@@ -354,9 +390,7 @@ static u64 loop_doorbell(struct loop_node *ln, struct list_head *ops)
 	poster = dmanic_model_poster(&ln->model, data, notify);
 	start = ktime_get_ns() + poster;
 	list_for_each_entry(op, ops, entry)
-		op->due = dmanic_model_due(&ln->model, &ln->state, start, op->mem,
-					   loop_is_read(op), loop_has_notify(op),
-					   dmanic_op_bytes(op));
+		op->due = start;
 	return poster;
 }
 
@@ -365,13 +399,17 @@ static u64 loop_submit(struct dmanic_node *node, struct list_head *ops)
 	struct loop_node *ln = to_loop(node);
 	struct dmanic_op *op;
 	u64 poster = 0;
-	bool idle;
+	bool dying, idle;
 
+	op = list_first_entry(ops, struct dmanic_op, entry);
 	spin_lock(&ln->lock);
-	if (ln->stopped) {
+	/* Set before cancel() takes the lock: one of the two sees these ops */
+	dying = dmanic_queue_dying(op->queue);
+	if (ln->stopped || dying) {
 		spin_unlock(&ln->lock);
 		list_for_each_entry(op, ops, entry)
-			op->status = DMANIC_STATUS_LINK_DOWN;
+			op->status = dying ? DMANIC_STATUS_CANCELLED :
+					     DMANIC_STATUS_LINK_DOWN;
 		dmanic_queue_complete(ops);
 		return 0;
 	}
@@ -439,14 +477,17 @@ static struct loop_node *loop_peer_get(struct loop_node *ln, u32 id)
 }
 
 /* Something was published since @seq was read, or the node went */
-static bool loop_changed(const struct dmanic_node *node, unsigned int seq)
+static bool loop_changed(const struct loop_node *ln, const struct dmanic_node *node,
+			 unsigned int seq)
 {
-	return seq != READ_ONCE(node->publish_seq) || dmanic_node_dead(node);
+	return seq != READ_ONCE(node->publish_seq) || dmanic_node_dead(node) ||
+	       dmanic_node_dead(&ln->node);
 }
 
 /* Wait until @name is published on @peer */
-static int loop_lookup(struct loop_node *peer, enum dmanic_export_kind kind,
-		       const char *name, const u64 *secret, u64 timeout_ns,
+static int loop_lookup(struct loop_node *ln, struct loop_node *peer,
+		       enum dmanic_export_kind kind, const char *name,
+		       const u64 *secret, u64 timeout_ns,
 		       struct dmanic_target *target)
 {
 	ktime_t now = ktime_get(), until = KTIME_MAX;
@@ -470,8 +511,10 @@ static int loop_lookup(struct loop_node *peer, enum dmanic_export_kind kind,
 				return -ETIME;
 		}
 		ret = wait_event_interruptible_hrtimeout(node->published,
-							 loop_changed(node, seq),
+							 loop_changed(ln, node, seq),
 							 left);
+		if (dmanic_node_dead(&ln->node))
+			return -ENODEV;
 		if (dmanic_node_dead(node))
 			return -EHOSTUNREACH;
 		if (ret)
@@ -506,7 +549,7 @@ static int loop_connect(struct dmanic_node *node, struct dmanic_target *target,
 		return PTR_ERR(peer);
 	target->incarnation = READ_ONCE(peer->node.incarnation);
 	if (name) {
-		ret = loop_lookup(peer, kind, name, secret, timeout_ns, target);
+		ret = loop_lookup(to_loop(node), peer, kind, name, secret, timeout_ns, target);
 		if (ret)
 			goto out_put;
 	}
@@ -571,12 +614,28 @@ static bool loop_failed(struct dmanic_node *node)
 	return READ_ONCE(to_loop(node)->failed);
 }
 
+/* Who waits for a name on another node sleeps there */
+static void loop_wake_all(struct loop_fabric *fabric)
+{
+	struct loop_node *peer;
+	u32 i;
+
+	rcu_read_lock();
+	for (i = 0; i < fabric->nr_nodes; i++) {
+		peer = rcu_dereference(fabric->nodes[i]);
+		if (peer)
+			wake_up_all(&peer->node.published);
+	}
+	rcu_read_unlock();
+}
+
 static void loop_stop(struct dmanic_node *node)
 {
 	struct loop_node *ln = to_loop(node);
 	LIST_HEAD(ops);
 
 	RCU_INIT_POINTER(ln->fabric->nodes[node->id], NULL);
+	loop_wake_all(ln->fabric);
 	spin_lock(&ln->lock);
 	ln->stopped = true;
 	spin_unlock(&ln->lock);

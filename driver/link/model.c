@@ -11,6 +11,7 @@
  * delivered before what was posted before it.
  */
 #include <linux/errno.h>
+#include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -187,6 +188,9 @@ u64 dmanic_model_due(const struct dmanic_model *model,
 	if (notify)
 		due += model_scaled(model, model->interrupt_ns);
 	due += model_jitter(model, state);
+	/* A hostile backlog must not wrap into the past */
+	due = min_t(u64, due, KTIME_MAX / 2);
+	state->engine_free = min_t(u64, state->engine_free, KTIME_MAX / 2);
 	state->last_due = max(due, state->last_due);
 	return state->last_due;
 }
