@@ -208,6 +208,8 @@ u64 dmanic_stat_sum(struct dmanic_node *node, enum dmanic_stats_attr which);
  * @ref: segment or ring, mappings, operations in flight
  * @pages: every page; those of one block are neighbours
  * @nr_pages: how many
+ * @linear: kernel address of the first page, when all pages are neighbours;
+ *	else NULL
  * @length: bytes as asked for
  * @first: offset of byte 0 in the first page (user memory)
  * @block_order: order of the smallest block
@@ -221,6 +223,7 @@ struct dmanic_mem {
 	refcount_t ref;
 	struct page **pages;
 	unsigned long nr_pages;
+	void *linear;
 	u64 length;
 	unsigned int first;
 	unsigned int block_order;
@@ -260,8 +263,8 @@ static inline bool dmanic_mem_in_page(const struct dmanic_mem *mem, u64 offset,
 }
 
 /*
- * Copy what lies within one page on both sides. Eight bytes, aligned, are one
- * load and one store: nobody sees half of them.
+ * Copy what is contiguous on both sides: one block, or within one page. Eight
+ * bytes, aligned, are one load and one store: nobody sees half of them.
  */
 static inline bool dmanic_mem_copy_small(const struct dmanic_mem *dst, u64 dst_offset,
 					 const struct dmanic_mem *src, u64 src_offset,
@@ -271,11 +274,16 @@ static inline bool dmanic_mem_copy_small(const struct dmanic_mem *dst, u64 dst_o
 
 	if (!length)
 		return true;
-	if (!dmanic_mem_in_page(dst, dst_offset, length) ||
-	    !dmanic_mem_in_page(src, src_offset, length))
+	if (likely(dst->linear && src->linear)) {
+		to = dst->linear + dst->first + dst_offset;
+		from = src->linear + src->first + src_offset;
+	} else if (dmanic_mem_in_page(dst, dst_offset, length) &&
+		   dmanic_mem_in_page(src, src_offset, length)) {
+		to = dmanic_mem_addr(dst, dst_offset);
+		from = dmanic_mem_addr(src, src_offset);
+	} else {
 		return false;
-	to = dmanic_mem_addr(dst, dst_offset);
-	from = dmanic_mem_addr(src, src_offset);
+	}
 	if (length == sizeof(u64))
 		put_unaligned(get_unaligned((u64 *)from), (u64 *)to);
 	else

@@ -177,6 +177,16 @@ static void mem_abort(struct dmanic_mem *mem, unsigned long nr)
 	mem_free(mem);
 }
 
+static void mem_find_linear(struct dmanic_mem *mem)
+{
+	unsigned long i;
+
+	for (i = 1; i < mem->nr_pages; i++)
+		if (mem->pages[i] != mem->pages[i - 1] + 1)
+			return;
+	mem->linear = page_address(mem->pages[0]);
+}
+
 static struct page *mem_block(unsigned int *order)
 {
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN;
@@ -232,6 +242,7 @@ struct dmanic_mem *dmanic_mem_alloc(struct dmanic_ctx *ctx, u64 length,
 		cond_resched();
 	}
 	mem->block_order = order;
+	mem_find_linear(mem);
 	memset(refusal, 0, sizeof(*refusal));
 	return mem;
 
@@ -317,6 +328,7 @@ struct dmanic_mem *dmanic_mem_pin(struct dmanic_ctx *ctx, u64 address, u64 lengt
 		}
 		cond_resched();
 	}
+	mem_find_linear(mem);
 	return mem;
 
 err_abort:
