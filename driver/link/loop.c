@@ -300,6 +300,17 @@ static void loop_complete_one(struct dmanic_op *op, u32 status)
 	dmanic_queue_complete(&done);
 }
 
+/* What it was doing was given up: the modelled engine is free at once */
+static void loop_engine_stop(struct loop_node *ln)
+{
+	u64 now = ktime_get_ns();
+
+	spin_lock(&ln->lock);
+	ln->state.engine_free = min(ln->state.engine_free, now);
+	ln->state.last_due = min(ln->state.last_due, now);
+	spin_unlock(&ln->lock);
+}
+
 static void loop_run(struct loop_node *ln, struct dmanic_op *op)
 {
 	u32 status;
@@ -307,6 +318,8 @@ static void loop_run(struct loop_node *ln, struct dmanic_op *op)
 	status = loop_data(ln, op);
 	if (op->due)
 		loop_sleep_until(ln, op);
+	if (loop_give_up(op))
+		loop_engine_stop(ln);
 	if (!status && loop_give_up(op))
 		status = dmanic_queue_dying(op->queue) ? DMANIC_STATUS_CANCELLED :
 							 DMANIC_STATUS_LINK_DOWN;

@@ -88,6 +88,28 @@ TEST_F(model, changed_preset_is_custom)
 	EXPECT_EQ(strcmp(device.model_name, "sci-d330"), 0);
 }
 
+/* Who posts for hours and closes the queue keeps nobody waiting. */
+TEST_F(model, cancelled_work_costs_nothing)
+{
+	/* 4 KiB take longer than the longest wait of these tests */
+	struct model slow = {
+		.name = "none", .bandwidth = 1000, .scale = 100000,
+	};
+	struct dmanic_sqe write = move(self, DMANIC_OP_WRITE, 0);
+	struct queue queue;
+	unsigned int i, k;
+
+	ASSERT_EQ(device_set_model(self->node.name, &slow), 0);
+	for (k = 0; k < 3; k++) {
+		queue = queue_make(&self->node, 16, 16);
+		for (i = 0; i < 16; i++)
+			*queue_sqe(&queue) = move(self, DMANIC_OP_WRITE, 4096);
+		queue_submit(&queue);
+		queue_close(&queue);
+	}
+	EXPECT_EQ(queue_run(&self->queue, &write).status, DMANIC_STATUS_OK);
+}
+
 TEST_F(model, post_of_data_costs_the_start)
 {
 	__u64 least = self->device.model.start_ns * SCALE, start;

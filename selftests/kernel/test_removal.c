@@ -104,6 +104,16 @@ static int wait_name(struct removal_self *self)
 			    DMANIC_TIMEOUT_NEVER, &handle);
 }
 
+/* A name on the peer, asked for by the node that goes */
+static int wait_name_here(struct removal_self *self)
+{
+	static const __u64 secret[2] = { 1, 2 };
+	__u32 handle;
+
+	return connect_name(&self->node, 0, self->peer.id, "never", secret,
+			    DMANIC_TIMEOUT_NEVER, &handle);
+}
+
 static int wait_poll(struct removal_self *self)
 {
 	struct pollfd fds[] = {
@@ -128,6 +138,7 @@ TEST_F(removal, waiters_get_ENODEV)
 	struct waiter waiters[] = {
 		{ .call = wait_completion }, { .call = wait_interrupt },
 		{ .call = wait_name }, { .call = wait_poll },
+		{ .call = wait_name_here },
 	};
 	unsigned int i;
 
@@ -147,6 +158,7 @@ TEST_F(removal, waiters_get_ENODEV)
 	/* The peer is there; the node it asks for is not. */
 	EXPECT_EQ(waiters[2].ret, -EHOSTUNREACH);
 	EXPECT_NE(waiters[3].ret & (POLLERR | POLLHUP), 0);
+	EXPECT_EQ(waiters[4].ret, -ENODEV);
 }
 
 TEST_F(removal, calls_get_ENODEV_and_rings_tell)
