@@ -392,16 +392,11 @@ int dmanic_mem_mmap(struct dmanic_mem *mem, struct vm_area_struct *vma, u64 offs
 	return 0;
 }
 
-/**
- * dmanic_mem_run() - physically contiguous piece
- * @mem: the memory
- * @offset: where it starts
- * @length: longest piece wanted; @offset + @length is within @mem
- * @addr: its kernel address
- *
- * Return: bytes of the piece, at most MEM_MAX_RUN.
+/*
+ * The contiguous piece at @offset, at most @length (which is within @mem) and
+ * MEM_MAX_RUN bytes. Return: its bytes; @addr is its kernel address.
  */
-size_t dmanic_mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
+static size_t mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
 		      void **addr)
 {
 	u64 pos = mem->first + offset;
@@ -432,8 +427,8 @@ void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *
 	size_t run;
 
 	while (length) {
-		run = dmanic_mem_run(dst, dst_offset, length, &to);
-		run = dmanic_mem_run(src, src_offset, run, &from);
+		run = mem_run(dst, dst_offset, length, &to);
+		run = mem_run(src, src_offset, run, &from);
 		memmove(to, from, run);
 		dst_offset += run;
 		src_offset += run;

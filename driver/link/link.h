@@ -56,8 +56,6 @@ struct dmanic_link_ops {
 
 #define DMANIC_LOOP_MAX_NODES	256U
 
-struct netlink_ext_ack;
-
 /*
  * Make nodes prefix0 .. prefix<n-1> of one fabric. Called with
  * dmanic_nodes_lock held.
