@@ -28,6 +28,9 @@ void dmanic_cq_set_flags(struct dmanic_queue *queue, u32 set, u32 clear)
 	}
 }
 
+/* Most ops handled with irqs off at a stretch */
+#define CQ_CHUNK	256
+
 /* Completions not consumed; more than cq_entries when cq_head is impossible */
 u32 dmanic_cq_unconsumed(const struct dmanic_queue *queue)
 {
@@ -43,12 +46,15 @@ u32 dmanic_cq_unconsumed(const struct dmanic_queue *queue)
 
 /* ---- completion ---- */
 
-/* Deferred ops whose turn it is go to @ready, those that never get one to @ops */
+/*
+ * Deferred ops whose turn it is go to @ready, those that never get one to @ops.
+ * At most CQ_CHUNK: whoever handles them comes back here for the rest.
+ */
 void dmanic_queue_promote(struct dmanic_queue *queue, struct list_head *ready,
 			  struct list_head *ops)
 {
+	u32 gone = DMANIC_STATUS_OK, nr = 0;
 	struct dmanic_op *op, *next;
-	u32 gone = DMANIC_STATUS_OK;
 
 	lockdep_assert_held(&queue->lock);
 	/* What was promoted before has to be with the link first */
@@ -61,6 +67,8 @@ void dmanic_queue_promote(struct dmanic_queue *queue, struct list_head *ready,
 
 	list_for_each_entry_safe(op, next, &queue->deferred, entry) {
 		if (!gone && (op->flags & DMANIC_SQE_FENCE) && queue->started)
+			break;
+		if (++nr > CQ_CHUNK)
 			break;
 		queue->nr_deferred--;
 		if (gone) {
@@ -111,8 +119,8 @@ void dmanic_cq_count(struct dmanic_node *node, const struct dmanic_sums *sums)
 }
 
 /*
- * Complete the ops of @queue at the front of @ops: post, count, let go of their
- * memory (a run of the same one at once), free.
+ * Complete the ops of @queue at the front of @ops, at most CQ_CHUNK: post, count,
+ * let go of their memory (a run of the same one at once), free.
  */
 static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 			 struct dmanic_sums *sums)
@@ -125,7 +133,7 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 
 	lockdep_assert_held(&queue->lock);
 	list_for_each_entry(op, ops, entry) {
-		if (unlikely(op->queue != queue))
+		if (unlikely(op->queue != queue || nr == CQ_CHUNK))
 			break;
 		trace_dmanic_done(op);
 		if (op->status)

@@ -460,6 +460,7 @@ struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
  * @payload: for @notify
  * @result: for the completion
  * @due: for the link: when it may be done, CLOCK_MONOTONIC
+ * @moved: for the link: bytes of it that are done
  */
 struct dmanic_op {
 	struct list_head entry;
@@ -482,6 +483,7 @@ struct dmanic_op {
 	u64 payload;
 	u64 result;
 	u64 due;
+	u64 moved;
 };
 
 /**
@@ -512,6 +514,8 @@ struct dmanic_op {
  * @nr_deferred: how many
  * @promoting: some were taken off @deferred and are on their way to the link;
  *	until they are there nothing may overtake them
+ * @pending: for the link, under its lock: ops not begun, in order
+ * @turn: for the link, under its lock: in its list of queues
  * @rcu: completions touch the queue after the last op is gone
  */
 struct dmanic_queue {
@@ -542,6 +546,9 @@ struct dmanic_queue {
 	struct list_head deferred;
 	u32 nr_deferred;
 	bool promoting;
+
+	struct list_head pending ____cacheline_aligned_in_smp; /* link's, and turn */
+	struct list_head turn;
 	struct rcu_head rcu;
 };
 

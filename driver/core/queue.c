@@ -347,6 +347,8 @@ static struct dmanic_queue *queue_new(struct dmanic_ctx *ctx,
 	init_waitqueue_head(&queue->wait);
 	INIT_LIST_HEAD(&queue->free);
 	INIT_LIST_HEAD(&queue->deferred);
+	INIT_LIST_HEAD(&queue->pending);
+	INIT_LIST_HEAD(&queue->turn);
 
 	ret = queue_alloc_ops(queue);
 	if (!ret)

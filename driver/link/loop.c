@@ -2,376 +2,51 @@
 /*
  * loop.c - N nodes in one machine
  *
- * Every node has a worker, its DMA engine, that does the node's operations in
- * the order they were posted. Data are copied once, from the pages of the
- * initiator's segment to those of the target's. Without a model, reach() lets
- * the poster do small operations itself: waking the worker would cost more.
- *
- * With a model (model.h) the worker copies when an operation's turn comes and
- * sleeps until the modelled end before it raises and completes.
- *
- * The worker is a real-time task, for an engine does not queue for the CPU behind
- * a program that polls or computes. Once it ran LOOP_BUSY_NS longer than it slept
- * it goes on as a normal task, of the priority that high-priority workqueues
- * have, until it has slept enough: who posts gigabytes does not get a CPU of its
- * own.
+ * Nodes, connecting and control; loop_engine.c moves the data. Without a model,
+ * reach() lets the poster do small operations itself: waking the engine's worker
+ * would cost more.
  *
  * A fabric is the set of nodes made together. fabric->nodes is read under RCU
  * and emptied by stop(); a node's struct lives on until its last user is gone.
  */
-#include <linux/hrtimer.h>
 #include <linux/kref.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/nospec.h>
-#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "compat.h"
 #include "dmanic.h"
 #include "link.h"
-#include "trace.h"
-
-/* Real-time until it ran so much longer than it slept; forgotten above the most */
-#define LOOP_BUSY_NS	(2 * NSEC_PER_MSEC)
-#define LOOP_DEBT_NS	(50 * NSEC_PER_MSEC)
-/* Copied between two looks around */
-#define LOOP_CHUNK	SZ_256K
-
-/**
- * struct loop_fabric - nodes made together
- * @ref: one for each node's struct
- * @nr_nodes: length of @nodes
- * @nodes: by node id; NULL once removed
- */
-struct loop_fabric {
-	struct kref ref;
-	u32 nr_nodes;
-	struct loop_node __rcu *nodes[];
-};
-
-/**
- * struct loop_node - a node
- * @node: what the core sees
- * @fabric: the others
- * @worker: does the operations; NULL once stopped
- * @failed: does not answer
- * @free: the model costs nothing
- * @since: the worker's: when it last began to run or to sleep
- * @debt: the worker's: how much longer it ran than it slept, ns
- * @normal: the worker's: it is not a real-time task now
- * @lock: protects what follows
- * @stopped: takes no more
- * @pending: operations in order
- * @model: what things pretend to cost
- * @state: of the modelled engine
- */
-struct loop_node {
-	struct dmanic_node node;
-	struct loop_fabric *fabric;
-	struct task_struct *worker;
-	bool failed;
-	bool free;
-	u64 since;
-	u64 debt;
-	bool normal;
-
-	spinlock_t lock; /* protects what follows */
-	bool stopped;
-	struct list_head pending;
-	struct dmanic_model model;
-	struct dmanic_model_state state;
-};
-
-static struct loop_node *to_loop(struct dmanic_node *node)
-{
-	return container_of(node, struct loop_node, node);
-}
+#include "loop.h"
 
 /* ---- reaching the target ---- */
 
-/* Under RCU. Status, and the node when it is OK. */
-static u32 loop_peer(struct loop_node *ln, const struct dmanic_target *target,
-		     struct loop_node **peer)
+/* Under RCU; NULL: there is none, or it does not answer */
+static struct loop_node *loop_find(struct loop_node *ln, u32 id)
 {
 	struct loop_fabric *fabric = ln->fabric;
-	u32 id = target->node;
+	struct loop_node *peer;
 
+	if (id >= fabric->nr_nodes)
+		return NULL;
+	peer = rcu_dereference(fabric->nodes[array_index_nospec(id, fabric->nr_nodes)]);
+	return peer && !READ_ONCE(peer->failed) ? peer : NULL;
+}
+
+/* Under RCU: status, and the node when it is OK */
+u32 dmanic_loop_peer(struct loop_node *ln, const struct dmanic_target *target,
+		     struct loop_node **peer)
+{
 	if (READ_ONCE(ln->failed))
 		return DMANIC_STATUS_LINK_DOWN;
-	if (id >= fabric->nr_nodes)
-		return DMANIC_STATUS_PEER_DEAD;
-	*peer = rcu_dereference(fabric->nodes[array_index_nospec(id, fabric->nr_nodes)]);
-	if (!*peer || READ_ONCE((*peer)->failed))
+	*peer = loop_find(ln, target->node);
+	if (!*peer)
 		return DMANIC_STATUS_PEER_DEAD;
 	if (READ_ONCE((*peer)->node.incarnation) != target->incarnation)
 		return DMANIC_STATUS_PEER_RESTARTED;
 	return DMANIC_STATUS_OK;
 }
-
-static bool loop_is_read(const struct dmanic_op *op)
-{
-	return op->opcode == DMANIC_OP_READ || op->opcode == DMANIC_OP_READ_STRIDED;
-}
-
-static bool loop_has_notify(const struct dmanic_op *op)
-{
-	return op->opcode == DMANIC_OP_NOTIFY || (op->flags & DMANIC_SQE_NOTIFY);
-}
-
-static __always_inline void
-loop_copy_piece(const struct dmanic_op *op, struct dmanic_export *export,
-		u64 local, u64 remote, u64 bytes)
-{
-	struct dmanic_mem *dst = export->mem, *src = op->mem;
-
-	if (loop_is_read(op)) {
-		swap(dst, src);
-		swap(local, remote);
-	}
-	if (!dmanic_mem_copy_small(dst, remote, src, local, bytes))
-		dmanic_mem_copy(dst, remote, src, local, bytes);
-}
-
-static __always_inline u64 loop_span(const struct dmanic_op *op)
-{
-	if (likely(op->count == 1))
-		return op->block;
-	return op->count ? (op->count - 1) * op->remote_stride + op->block : 0;
-}
-
-/* The target's export for the whole of @op, for dmanic_target_put() */
-static u32 loop_target_get(struct loop_node *ln, const struct dmanic_op *op,
-			   struct dmanic_export **export)
-{
-	u32 right = loop_is_read(op) ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
-	struct loop_node *peer;
-	u32 status;
-
-	rcu_read_lock();
-	status = loop_peer(ln, &op->target, &peer);
-	if (!status)
-		status = dmanic_target_get(&peer->node, &op->target, right,
-					   op->remote_offset, loop_span(op), export);
-	rcu_read_unlock();
-	return status;
-}
-
-/* The worker ran until now */
-static void loop_worked(struct loop_node *ln)
-{
-	u64 now = ktime_get_ns();
-
-	ln->debt = min_t(u64, ln->debt + now - ln->since, LOOP_DEBT_NS);
-	ln->since = now;
-	if (!ln->normal && ln->debt > LOOP_BUSY_NS) {
-		sched_set_normal(current, MIN_NICE);
-		ln->normal = true;
-	}
-}
-
-/* The worker slept until now */
-static void loop_rested(struct loop_node *ln)
-{
-	u64 now = ktime_get_ns();
-
-	ln->debt -= min(ln->debt, now - ln->since);
-	ln->since = now;
-	if (ln->normal && ln->debt < LOOP_BUSY_NS) {
-		sched_set_fifo_low(current);
-		ln->normal = false;
-	}
-}
-
-/*
- * After LOOP_CHUNK bytes: who closes the queue, stops the node or revokes the
- * segment must not wait for gigabytes.
- */
-static u32 loop_look_around(struct loop_node *ln, const struct dmanic_op *op,
-			    struct dmanic_export **export)
-{
-	dmanic_target_put(*export);
-	*export = NULL;
-	loop_worked(ln);
-	cond_resched();
-	if (dmanic_queue_dying(op->queue))
-		return DMANIC_STATUS_CANCELLED;
-	if (kthread_should_stop())
-		return DMANIC_STATUS_LINK_DOWN;
-	return loop_target_get(ln, op, export);
-}
-
-/* Copy all blocks */
-static u32 loop_copy(struct loop_node *ln, struct dmanic_op *op,
-		     struct dmanic_export **export)
-{
-	u64 local = op->local_offset, remote = op->remote_offset;
-	u64 since = 0, done, piece;
-	u32 i, status;
-
-	for (i = 0; i < op->count; i++) {
-		for (done = 0; done < op->block; done += piece) {
-			if (since >= LOOP_CHUNK) {
-				since = 0;
-				status = loop_look_around(ln, op, export);
-				if (status)
-					return status;
-			}
-			piece = min_t(u64, op->block - done, LOOP_CHUNK);
-			loop_copy_piece(op, *export, local + done, remote + done,
-					piece);
-			since += piece + SZ_64;
-		}
-		local += op->local_stride;
-		remote += op->remote_stride;
-	}
-	op->result = dmanic_op_bytes(op);
-	return DMANIC_STATUS_OK;
-}
-
-static u32 loop_data(struct loop_node *ln, struct dmanic_op *op)
-{
-	struct dmanic_export *export = NULL;
-	u32 status;
-
-	trace_dmanic_start(op);
-	if (!op->mem)
-		return DMANIC_STATUS_OK;
-	status = loop_target_get(ln, op, &export);
-	if (!status)
-		status = loop_copy(ln, op, &export);
-	if (export)
-		dmanic_target_put(export);
-	return status;
-}
-
-static u32 loop_notify(struct loop_node *ln, struct dmanic_op *op)
-{
-	struct loop_node *peer;
-	u32 status;
-
-	rcu_read_lock();
-	status = loop_peer(ln, &op->notify, &peer);
-	if (!status)
-		status = dmanic_target_notify(&peer->node, &op->notify, op->payload,
-					      ln->node.id);
-	rcu_read_unlock();
-	return status;
-}
-
-/* ---- the worker ---- */
-
-static bool loop_give_up(const struct dmanic_op *op)
-{
-	return dmanic_queue_dying(op->queue) || kthread_should_stop();
-}
-
-static void loop_sleep_until(struct loop_node *ln, const struct dmanic_op *op)
-{
-	ktime_t due = ns_to_ktime(op->due);
-
-	loop_worked(ln);
-	while (ktime_before(ktime_get(), due)) {
-		set_current_state(TASK_IDLE);
-		if (loop_give_up(op))
-			break;
-		schedule_hrtimeout(&due, HRTIMER_MODE_ABS);
-	}
-	__set_current_state(TASK_RUNNING);
-	loop_rested(ln);
-}
-
-static void loop_sleep(struct loop_node *ln)
-{
-	loop_worked(ln);
-	set_current_state(TASK_IDLE);
-	if (list_empty_careful(&ln->pending) && !kthread_should_stop())
-		schedule();
-	__set_current_state(TASK_RUNNING);
-	loop_rested(ln);
-}
-
-static void loop_complete_one(struct dmanic_op *op, u32 status)
-{
-	LIST_HEAD(done);
-
-	op->status = status;
-	list_add(&op->entry, &done);
-	dmanic_queue_complete(&done);
-}
-
-/* What it was doing was given up: the modelled engine is free at once */
-static void loop_engine_stop(struct loop_node *ln)
-{
-	u64 now = ktime_get_ns();
-
-	spin_lock(&ln->lock);
-	ln->state.engine_free = min(ln->state.engine_free, now);
-	ln->state.last_due = min(ln->state.last_due, now);
-	spin_unlock(&ln->lock);
-}
-
-static void loop_run(struct loop_node *ln, struct dmanic_op *op)
-{
-	u32 status;
-
-	status = loop_data(ln, op);
-	if (op->due)
-		loop_sleep_until(ln, op);
-	if (loop_give_up(op))
-		loop_engine_stop(ln);
-	if (!status && loop_give_up(op))
-		status = dmanic_queue_dying(op->queue) ? DMANIC_STATUS_CANCELLED :
-							 DMANIC_STATUS_LINK_DOWN;
-	if (!status && loop_has_notify(op))
-		status = loop_notify(ln, op);
-	loop_complete_one(op, status);
-}
-
-/*
- * The next operation. Only now it gets its place in the modelled engine: those
- * that are cancelled before cost nothing.
- */
-static struct dmanic_op *loop_next(struct loop_node *ln)
-{
-	struct dmanic_op *op;
-
-	spin_lock(&ln->lock);
-	op = list_first_entry_or_null(&ln->pending, struct dmanic_op, entry);
-	if (op)
-		list_del(&op->entry);
-	if (op && !ln->free)
-		op->due = dmanic_model_due(&ln->model, &ln->state, op->due, op->mem,
-					   loop_is_read(op), loop_has_notify(op),
-					   dmanic_op_bytes(op));
-	else if (op)
-		op->due = 0;
-	spin_unlock(&ln->lock);
-	return op;
-}
-
-static int loop_worker(void *data)
-{
-	struct loop_node *ln = data;
-	struct dmanic_op *op;
-
-	ln->since = ktime_get_ns();
-	sched_set_fifo_low(current);
-	/* What is pending when it has to stop is taken by loop_stop() */
-	while (!kthread_should_stop()) {
-		op = loop_next(ln);
-		if (op) {
-			loop_run(ln, op);
-			loop_worked(ln);
-			cond_resched();
-		} else {
-			loop_sleep(ln);
-		}
-	}
-	return 0;
-}
-
-/* ---- submission ---- */
 
 static struct dmanic_node *loop_reach(struct dmanic_node *node,
 				      const struct dmanic_target *target)
@@ -383,89 +58,9 @@ static struct dmanic_node *loop_reach(struct dmanic_node *node,
 		return NULL;
 	if (!target)
 		return node;
-	if (loop_peer(ln, target, &peer))
+	if (dmanic_loop_peer(ln, target, &peer))
 		return NULL;
 	return &peer->node;
-}
-
-/* Nothing of it begins before the poster has paid */
-static u64 loop_doorbell(struct loop_node *ln, struct list_head *ops)
-{
-	bool data = false, notify = false;
-	struct dmanic_op *op;
-	u64 start, poster;
-
-	lockdep_assert_held(&ln->lock);
-	list_for_each_entry(op, ops, entry) {
-		data |= !!op->mem;
-		notify |= loop_has_notify(op);
-	}
-	poster = dmanic_model_poster(&ln->model, data, notify);
-	start = ktime_get_ns() + poster;
-	list_for_each_entry(op, ops, entry)
-		op->due = start;
-	return poster;
-}
-
-static u64 loop_submit(struct dmanic_node *node, struct list_head *ops)
-{
-	struct loop_node *ln = to_loop(node);
-	struct dmanic_op *op;
-	u64 poster = 0;
-	bool dying, idle;
-
-	op = list_first_entry(ops, struct dmanic_op, entry);
-	spin_lock(&ln->lock);
-	/* Set before cancel() takes the lock: one of the two sees these ops */
-	dying = dmanic_queue_dying(op->queue);
-	if (ln->stopped || dying) {
-		spin_unlock(&ln->lock);
-		list_for_each_entry(op, ops, entry)
-			op->status = dying ? DMANIC_STATUS_CANCELLED :
-					     DMANIC_STATUS_LINK_DOWN;
-		dmanic_queue_complete(ops);
-		return 0;
-	}
-	list_for_each_entry(op, ops, entry)
-		op->due = 0;
-	if (!ln->free)
-		poster = loop_doorbell(ln, ops);
-	idle = list_empty(&ln->pending);
-	list_splice_tail_init(ops, &ln->pending);
-	/* Under the lock: once stopped, the worker may be gone */
-	if (idle)
-		wake_up_process(ln->worker);
-	spin_unlock(&ln->lock);
-	return poster;
-}
-
-/* Take ops of @queue (or all) off the list; the caller completes them */
-static void loop_take(struct loop_node *ln, struct dmanic_queue *queue,
-		      struct list_head *ops)
-{
-	struct dmanic_op *op, *next;
-
-	lockdep_assert_held(&ln->lock);
-	list_for_each_entry_safe(op, next, &ln->pending, entry) {
-		if (queue && op->queue != queue)
-			continue;
-		op->status = queue ? DMANIC_STATUS_CANCELLED : DMANIC_STATUS_LINK_DOWN;
-		list_move_tail(&op->entry, ops);
-	}
-}
-
-static void loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue)
-{
-	struct loop_node *ln = to_loop(node);
-	LIST_HEAD(ops);
-
-	spin_lock(&ln->lock);
-	loop_take(ln, queue, &ops);
-	/* It may be sleeping until the due time of an op of this queue */
-	if (!ln->stopped)
-		wake_up_process(ln->worker);
-	spin_unlock(&ln->lock);
-	dmanic_queue_complete(&ops);
 }
 
 /* ---- connecting ---- */
@@ -473,16 +68,10 @@ static void loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue)
 /* A peer with a reference to its device, or ERR_PTR(-EHOSTUNREACH) */
 static struct loop_node *loop_peer_get(struct loop_node *ln, u32 id)
 {
-	struct loop_fabric *fabric = ln->fabric;
-	struct loop_node *peer = NULL;
+	struct loop_node *peer;
 
 	rcu_read_lock();
-	if (id < fabric->nr_nodes) {
-		id = array_index_nospec(id, fabric->nr_nodes);
-		peer = rcu_dereference(fabric->nodes[id]);
-	}
-	if (peer && (READ_ONCE(peer->failed) || READ_ONCE(ln->failed)))
-		peer = NULL;
+	peer = READ_ONCE(ln->failed) ? NULL : loop_find(ln, id);
 	if (peer)
 		get_device(&peer->node.dev);
 	rcu_read_unlock();
@@ -645,7 +234,6 @@ static void loop_wake_all(struct loop_fabric *fabric)
 static void loop_stop(struct dmanic_node *node)
 {
 	struct loop_node *ln = to_loop(node);
-	LIST_HEAD(ops);
 
 	RCU_INIT_POINTER(ln->fabric->nodes[node->id], NULL);
 	loop_wake_all(ln->fabric);
@@ -654,11 +242,7 @@ static void loop_stop(struct dmanic_node *node)
 	spin_unlock(&ln->lock);
 	/* Nobody wakes the worker or reaches this node from here on */
 	synchronize_rcu();
-	kthread_stop(ln->worker);
-	spin_lock(&ln->lock);
-	loop_take(ln, NULL, &ops);
-	spin_unlock(&ln->lock);
-	dmanic_queue_complete(&ops);
+	dmanic_loop_engine_stop(ln);
 }
 
 static void loop_fabric_free(struct kref *ref)
@@ -680,8 +264,8 @@ static const struct dmanic_link_ops loop_ops = {
 		    DMANIC_FEATURE_USER_MEMORY,
 	.connect = loop_connect,
 	.reach = loop_reach,
-	.submit = loop_submit,
-	.cancel = loop_cancel,
+	.submit = dmanic_loop_submit,
+	.cancel = dmanic_loop_cancel,
 	.nr_nodes = loop_nr_nodes,
 	.stop = loop_stop,
 	.set_model = loop_set_model,
@@ -705,13 +289,9 @@ static struct loop_node *loop_node_new(struct net *net, struct loop_fabric *fabr
 	if (!ln)
 		return ERR_PTR(-ENOMEM);
 	ln->fabric = fabric;
-	spin_lock_init(&ln->lock);
-	INIT_LIST_HEAD(&ln->pending);
-	ln->worker = kthread_create(loop_worker, ln, "dmanic/%s", name);
-	if (IS_ERR(ln->worker)) {
-		ret = PTR_ERR(ln->worker);
+	ret = dmanic_loop_engine_init(ln, name);
+	if (ret)
 		goto err_free;
-	}
 	ret = dmanic_node_init(&ln->node, net, &loop_ops, name, prefix, id);
 	if (ret)
 		goto err_worker;

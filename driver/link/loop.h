@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * loop.h - what loop.c (nodes, connecting, control) and loop_engine.c (moving
+ * data) share
+ */
+#ifndef DMANIC_LOOP_H
+#define DMANIC_LOOP_H
+
+#include <linux/kref.h>
+
+#include "dmanic.h"
+#include "model.h"
+
+/**
+ * struct loop_fabric - nodes made together
+ * @ref: one for each node's struct
+ * @nr_nodes: length of @nodes
+ * @nodes: by node id; NULL once removed
+ */
+struct loop_fabric {
+	struct kref ref;
+	u32 nr_nodes;
+	struct loop_node __rcu *nodes[];
+};
+
+/**
+ * struct loop_node - a node
+ * @node: what the core sees
+ * @fabric: the others
+ * @worker: the engine's thread
+ * @failed: does not answer
+ * @free: the model costs nothing
+ * @since: the worker's: when it last began to run or to sleep
+ * @debt: the worker's: how much longer it ran than it slept, ns
+ * @normal: the worker's: it is not a real-time task now
+ * @lock: protects what follows, and pending and turn of the node's queues
+ * @stopped: takes no more
+ * @turns: queues that have pending operations, by dmanic_queue.turn; the first
+ *	is served next
+ * @model: what things pretend to cost
+ * @state: of the modelled engine
+ */
+struct loop_node {
+	struct dmanic_node node;
+	struct loop_fabric *fabric;
+	struct task_struct *worker;
+	bool failed;
+	bool free;
+	u64 since;
+	u64 debt;
+	bool normal;
+
+	spinlock_t lock; /* protects what follows */
+	bool stopped;
+	struct list_head turns;
+	struct dmanic_model model;
+	struct dmanic_model_state state;
+};
+
+static inline struct loop_node *to_loop(struct dmanic_node *node)
+{
+	return container_of(node, struct loop_node, node);
+}
+
+/* loop.c */
+u32 dmanic_loop_peer(struct loop_node *ln, const struct dmanic_target *target,
+		     struct loop_node **peer);
+
+/* loop_engine.c */
+int dmanic_loop_engine_init(struct loop_node *ln, const char *name);
+void dmanic_loop_engine_stop(struct loop_node *ln);
+u64 dmanic_loop_submit(struct dmanic_node *node, struct list_head *ops);
+void dmanic_loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue);
+
+#endif /* DMANIC_LOOP_H */

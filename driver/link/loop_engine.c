@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * loop_engine.c - the DMA engine of a loop node
+ *
+ * A worker does the node's operations, each queue's in the order they were
+ * posted, the queues in turn. Data are copied once, from the pages of the
+ * initiator's segment to those of the target's.
+ *
+ * Without a model an operation that is longer than a slice goes back to its
+ * queue when others wait: who posts gigabytes does not hold up who posts a
+ * page. With a model (model.h) the worker copies when an operation's turn comes
+ * and sleeps until the modelled end before it raises and completes.
+ *
+ * The worker is a real-time task, for an engine does not queue for the CPU behind
+ * a program that polls or computes. Once it ran LOOP_BUSY_NS longer than it slept
+ * it goes on as a normal task, of the priority that high-priority workqueues
+ * have, until it has slept enough: who posts gigabytes does not get a CPU of its
+ * own.
+ */
+#include <linux/hrtimer.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/sched.h>
+
+#include "compat.h"
+#include "dmanic.h"
+#include "link.h"
+#include "loop.h"
+#include "trace.h"
+
+/* Real-time until it ran so much longer than it slept; forgotten above the most */
+#define LOOP_BUSY_NS	(2 * NSEC_PER_MSEC)
+#define LOOP_DEBT_NS	(50 * NSEC_PER_MSEC)
+/* Copied between two looks around */
+#define LOOP_CHUNK	SZ_256K
+/* Chunks copied for one queue while others wait */
+#define LOOP_SLICE	4
+
+static bool loop_is_read(const struct dmanic_op *op)
+{
+	return op->opcode == DMANIC_OP_READ || op->opcode == DMANIC_OP_READ_STRIDED;
+}
+
+static bool loop_has_notify(const struct dmanic_op *op)
+{
+	return op->opcode == DMANIC_OP_NOTIFY || (op->flags & DMANIC_SQE_NOTIFY);
+}
+
+/* ---- running and resting ---- */
+
+/* The worker ran until now */
+static void loop_worked(struct loop_node *ln)
+{
+	u64 now = ktime_get_ns();
+
+	ln->debt = min_t(u64, ln->debt + now - ln->since, LOOP_DEBT_NS);
+	ln->since = now;
+	if (!ln->normal && ln->debt > LOOP_BUSY_NS) {
+		sched_set_normal(current, MIN_NICE);
+		ln->normal = true;
+	}
+}
+
+/* The worker slept until now */
+static void loop_rested(struct loop_node *ln)
+{
+	u64 now = ktime_get_ns();
+
+	ln->debt -= min(ln->debt, now - ln->since);
+	ln->since = now;
+	if (ln->normal && ln->debt < LOOP_BUSY_NS) {
+		sched_set_fifo_low(current);
+		ln->normal = false;
+	}
+}
+
+static bool loop_give_up(const struct dmanic_op *op)
+{
+	return dmanic_queue_dying(op->queue) || kthread_should_stop();
+}
+
+static void loop_sleep_until(struct loop_node *ln, const struct dmanic_op *op)
+{
+	ktime_t due = ns_to_ktime(op->due);
+
+	loop_worked(ln);
+	while (ktime_before(ktime_get(), due)) {
+		set_current_state(TASK_IDLE);
+		if (loop_give_up(op))
+			break;
+		schedule_hrtimeout(&due, HRTIMER_MODE_ABS);
+	}
+	__set_current_state(TASK_RUNNING);
+	loop_rested(ln);
+}
+
+static void loop_sleep(struct loop_node *ln)
+{
+	loop_worked(ln);
+	set_current_state(TASK_IDLE);
+	if (list_empty_careful(&ln->turns) && !kthread_should_stop())
+		schedule();
+	__set_current_state(TASK_RUNNING);
+	loop_rested(ln);
+}
+
+/* ---- moving data ---- */
+
+static __always_inline u64 loop_span(const struct dmanic_op *op)
+{
+	if (likely(op->count == 1))
+		return op->block;
+	return op->count ? (op->count - 1) * op->remote_stride + op->block : 0;
+}
+
+/* The target's export for the whole of @op, for dmanic_target_put() */
+static u32 loop_target_get(struct loop_node *ln, const struct dmanic_op *op,
+			   struct dmanic_export **export)
+{
+	u32 right = loop_is_read(op) ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
+	struct loop_node *peer;
+	u32 status;
+
+	rcu_read_lock();
+	status = dmanic_loop_peer(ln, &op->target, &peer);
+	if (!status)
+		status = dmanic_target_get(&peer->node, &op->target, right,
+					   op->remote_offset, loop_span(op), export);
+	rcu_read_unlock();
+	return status;
+}
+
+static __always_inline void
+loop_copy_piece(const struct dmanic_op *op, struct dmanic_export *export,
+		u64 local, u64 remote, u64 bytes)
+{
+	struct dmanic_mem *dst = export->mem, *src = op->mem;
+
+	if (loop_is_read(op)) {
+		swap(dst, src);
+		swap(local, remote);
+	}
+	if (!dmanic_mem_copy_small(dst, remote, src, local, bytes))
+		dmanic_mem_copy(dst, remote, src, local, bytes);
+}
+
+/* Copy on from op->moved, until at least LOOP_CHUNK bytes more are moved */
+static void loop_copy_chunk(struct dmanic_op *op, struct dmanic_export *export)
+{
+	u64 first, local, remote, piece, since = 0;
+	u64 i = div64_u64_rem(op->moved, op->block, &first);
+
+	local = op->local_offset + i * op->local_stride;
+	remote = op->remote_offset + i * op->remote_stride;
+	for (; i < op->count && since < LOOP_CHUNK; i++) {
+		piece = min_t(u64, op->block - first, LOOP_CHUNK);
+		loop_copy_piece(op, export, local + first, remote + first, piece);
+		op->moved += piece;
+		/* Many small blocks take longer than their bytes */
+		since += piece + SZ_64;
+		/* Or the block goes on, but then the loop is over */
+		local += op->local_stride;
+		remote += op->remote_stride;
+		first = 0;
+	}
+}
+
+/*
+ * Between two chunks: who closes the queue, stops the node or revokes the
+ * segment must not wait for gigabytes.
+ */
+static u32 loop_look_around(struct loop_node *ln, const struct dmanic_op *op)
+{
+	loop_worked(ln);
+	cond_resched();
+	if (dmanic_queue_dying(op->queue))
+		return DMANIC_STATUS_CANCELLED;
+	return kthread_should_stop() ? DMANIC_STATUS_LINK_DOWN : DMANIC_STATUS_OK;
+}
+
+/* Others wait, and this one had its slice; a modelled engine does not switch */
+static bool loop_slice_over(struct loop_node *ln, const struct dmanic_op *op, u32 chunks)
+{
+	return chunks >= LOOP_SLICE && !op->due && !list_empty(&ln->turns);
+}
+
+/* Move all of @op, or a slice: op->moved tells */
+static u32 loop_data(struct loop_node *ln, struct dmanic_op *op)
+{
+	struct dmanic_export *export;
+	u32 status, chunks = 0;
+
+	if (!op->moved)
+		trace_dmanic_start(op);
+	if (!op->mem)
+		return DMANIC_STATUS_OK;
+	for (;;) {
+		status = loop_target_get(ln, op, &export);
+		if (status)
+			return status;
+		if (op->moved < dmanic_op_bytes(op))
+			loop_copy_chunk(op, export);
+		dmanic_target_put(export);
+		if (op->moved == dmanic_op_bytes(op))
+			break;
+		status = loop_look_around(ln, op);
+		if (status || loop_slice_over(ln, op, ++chunks))
+			return status;
+	}
+	op->result = op->moved;
+	return DMANIC_STATUS_OK;
+}
+
+static u32 loop_notify(struct loop_node *ln, struct dmanic_op *op)
+{
+	struct loop_node *peer;
+	u32 status;
+
+	rcu_read_lock();
+	status = dmanic_loop_peer(ln, &op->notify, &peer);
+	if (!status)
+		status = dmanic_target_notify(&peer->node, &op->notify, op->payload,
+					      ln->node.id);
+	rcu_read_unlock();
+	return status;
+}
+
+/* ---- the worker ---- */
+
+static void loop_complete_one(struct dmanic_op *op, u32 status)
+{
+	LIST_HEAD(done);
+
+	op->status = status;
+	list_add(&op->entry, &done);
+	dmanic_queue_complete(&done);
+}
+
+/* What it was doing was given up: the modelled engine is free at once */
+static void loop_engine_free(struct loop_node *ln)
+{
+	u64 now = ktime_get_ns();
+
+	spin_lock(&ln->lock);
+	ln->state.engine_free = min(ln->state.engine_free, now);
+	ln->state.last_due = min(ln->state.last_due, now);
+	spin_unlock(&ln->lock);
+}
+
+/* The rest of @op comes when its queue's turn comes again */
+static void loop_put_back(struct loop_node *ln, struct dmanic_op *op)
+{
+	struct dmanic_queue *queue = op->queue;
+	bool dying;
+
+	spin_lock(&ln->lock);
+	/* Set before cancel() takes the lock: one of the two sees this op */
+	dying = dmanic_queue_dying(queue);
+	if (!dying) {
+		list_add(&op->entry, &queue->pending);
+		if (list_empty(&queue->turn))
+			list_add_tail(&queue->turn, &ln->turns);
+	}
+	spin_unlock(&ln->lock);
+	if (dying)
+		loop_complete_one(op, DMANIC_STATUS_CANCELLED);
+}
+
+static void loop_run(struct loop_node *ln, struct dmanic_op *op)
+{
+	u32 status;
+
+	status = loop_data(ln, op);
+	if (!status && op->moved < dmanic_op_bytes(op)) {
+		loop_put_back(ln, op);
+		return;
+	}
+	if (op->due)
+		loop_sleep_until(ln, op);
+	if (loop_give_up(op))
+		loop_engine_free(ln);
+	if (!status && loop_give_up(op))
+		status = dmanic_queue_dying(op->queue) ? DMANIC_STATUS_CANCELLED :
+							 DMANIC_STATUS_LINK_DOWN;
+	if (!status && loop_has_notify(op))
+		status = loop_notify(ln, op);
+	loop_complete_one(op, status);
+}
+
+/*
+ * The next operation of the queue whose turn it is. Only now it gets its place
+ * in the modelled engine: those that are cancelled before cost nothing.
+ */
+static struct dmanic_op *loop_next(struct loop_node *ln)
+{
+	struct dmanic_queue *queue;
+	struct dmanic_op *op = NULL;
+
+	spin_lock(&ln->lock);
+	queue = list_first_entry_or_null(&ln->turns, struct dmanic_queue, turn);
+	if (!queue)
+		goto out_unlock;
+	op = list_first_entry(&queue->pending, struct dmanic_op, entry);
+	list_del(&op->entry);
+	if (list_empty(&queue->pending))
+		list_del_init(&queue->turn);
+	else
+		list_move_tail(&queue->turn, &ln->turns);
+	if (ln->free)
+		op->due = 0;
+	else
+		op->due = dmanic_model_due(&ln->model, &ln->state, op->due, op->mem,
+					   loop_is_read(op), loop_has_notify(op),
+					   dmanic_op_bytes(op));
+out_unlock:
+	spin_unlock(&ln->lock);
+	return op;
+}
+
+static int loop_worker(void *data)
+{
+	struct loop_node *ln = data;
+	struct dmanic_op *op;
+
+	ln->since = ktime_get_ns();
+	sched_set_fifo_low(current);
+	/* What is pending when it has to stop is taken by engine_stop() */
+	while (!kthread_should_stop()) {
+		op = loop_next(ln);
+		if (op) {
+			loop_run(ln, op);
+			loop_worked(ln);
+			cond_resched();
+		} else {
+			loop_sleep(ln);
+		}
+	}
+	return 0;
+}
+
+/* ---- submission ---- */
+
+/* Nothing of it begins before the poster has paid */
+static u64 loop_doorbell(struct loop_node *ln, struct list_head *ops)
+{
+	bool data = false, notify = false;
+	struct dmanic_op *op;
+	u64 start, poster;
+
+	lockdep_assert_held(&ln->lock);
+	list_for_each_entry(op, ops, entry) {
+		data |= !!op->mem;
+		notify |= loop_has_notify(op);
+	}
+	poster = dmanic_model_poster(&ln->model, data, notify);
+	start = ktime_get_ns() + poster;
+	list_for_each_entry(op, ops, entry)
+		op->due = start;
+	return poster;
+}
+
+static void loop_set_status(struct list_head *ops, u32 status)
+{
+	struct dmanic_op *op;
+
+	list_for_each_entry(op, ops, entry)
+		op->status = status;
+}
+
+/* As link.h says of submit() */
+u64 dmanic_loop_submit(struct dmanic_node *node, struct list_head *ops)
+{
+	struct loop_node *ln = to_loop(node);
+	struct dmanic_queue *queue;
+	struct dmanic_op *op;
+	bool dying, idle;
+	u64 poster = 0;
+
+	queue = list_first_entry(ops, struct dmanic_op, entry)->queue;
+	list_for_each_entry(op, ops, entry) {
+		op->due = 0;
+		op->moved = 0;
+	}
+	spin_lock(&ln->lock);
+	/* Set before cancel() takes the lock: one of the two sees these ops */
+	dying = dmanic_queue_dying(queue);
+	if (ln->stopped || dying) {
+		spin_unlock(&ln->lock);
+		loop_set_status(ops, dying ? DMANIC_STATUS_CANCELLED :
+					     DMANIC_STATUS_LINK_DOWN);
+		dmanic_queue_complete(ops);
+		return 0;
+	}
+	if (!ln->free)
+		poster = loop_doorbell(ln, ops);
+	idle = list_empty(&ln->turns);
+	list_splice_tail_init(ops, &queue->pending);
+	if (list_empty(&queue->turn))
+		list_add_tail(&queue->turn, &ln->turns);
+	/* Under the lock: once stopped, the worker may be gone */
+	if (idle)
+		wake_up_process(ln->worker);
+	spin_unlock(&ln->lock);
+	return poster;
+}
+
+/* As link.h says of cancel() */
+void dmanic_loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue)
+{
+	struct loop_node *ln = to_loop(node);
+	LIST_HEAD(ops);
+
+	spin_lock(&ln->lock);
+	list_splice_init(&queue->pending, &ops);
+	list_del_init(&queue->turn);
+	/* It may be sleeping until the due time of an op of this queue */
+	if (!ln->stopped)
+		wake_up_process(ln->worker);
+	spin_unlock(&ln->lock);
+	loop_set_status(&ops, DMANIC_STATUS_CANCELLED);
+	dmanic_queue_complete(&ops);
+}
+
+/**
+ * dmanic_loop_engine_init() - make the worker of a node
+ * @ln: new; the caller wakes the worker once the node is complete
+ * @name: of the node
+ *
+ * Return: 0 or -errno.
+ */
+int dmanic_loop_engine_init(struct loop_node *ln, const char *name)
+{
+	struct task_struct *worker;
+
+	spin_lock_init(&ln->lock);
+	INIT_LIST_HEAD(&ln->turns);
+	worker = kthread_create(loop_worker, ln, "dmanic/%s", name);
+	if (IS_ERR(worker))
+		return PTR_ERR(worker);
+	ln->worker = worker;
+	return 0;
+}
+
+/**
+ * dmanic_loop_engine_stop() - complete all operations as LINK_DOWN
+ * @ln: nobody reaches it from other nodes, @ln->stopped is set and seen by all
+ */
+void dmanic_loop_engine_stop(struct loop_node *ln)
+{
+	struct dmanic_queue *queue, *next;
+	LIST_HEAD(ops);
+
+	kthread_stop(ln->worker);
+	spin_lock(&ln->lock);
+	list_for_each_entry_safe(queue, next, &ln->turns, turn) {
+		list_splice_tail_init(&queue->pending, &ops);
+		list_del_init(&queue->turn);
+	}
+	spin_unlock(&ln->lock);
+	loop_set_status(&ops, DMANIC_STATUS_LINK_DOWN);
+	dmanic_queue_complete(&ops);
+}
