@@ -18,12 +18,15 @@ static_assert(sizeof(struct dmanic_query) == 152);
 static_assert(sizeof(struct dmanic_segment_create) == 64);
 static_assert(sizeof(struct dmanic_segment_id) == 16);
 static_assert(sizeof(struct dmanic_segment_export) == 104);
-static_assert(sizeof(struct dmanic_connect) == 152);
+static_assert(sizeof(struct dmanic_connect) == 160);
 static_assert(sizeof(struct dmanic_disconnect) == 16);
-static_assert(sizeof(struct dmanic_queue_create) == 64);
+static_assert(sizeof(struct dmanic_queue_create) == 72);
 static_assert(sizeof(struct dmanic_irq_create) == 144);
 static_assert(sizeof(struct dmanic_enter) == 32);
 static_assert(sizeof(struct dmanic_irq_wait) == 32);
+static_assert(sizeof(struct dmanic_list_entry) == 24);
+static_assert(sizeof(struct dmanic_uring_enter) == 16);
+static_assert(sizeof(struct dmanic_uring_irq_wait) == 16);
 
 static void __net_exit dmanic_net_pre_exit(struct net *net)
 {

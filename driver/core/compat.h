@@ -42,4 +42,41 @@ static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
 #define dmanic_eventfd_signal(ctx)	eventfd_signal(ctx)
 #endif
 
+/* ---- io_uring commands ---- */
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+#include <linux/io_uring.h>
+
+#define io_uring_cmd_to_pdu(cmd, type) ({				\
+	BUILD_BUG_ON(sizeof(type) > sizeof((cmd)->pdu));		\
+	(type *)&(cmd)->pdu;						\
+})
+
+static inline const void *dmanic_uring_arg(const struct io_uring_cmd *cmd)
+{
+	return cmd->cmd;
+}
+#else
+#include <linux/io_uring/cmd.h>
+
+static inline const void *dmanic_uring_arg(const struct io_uring_cmd *cmd)
+{
+	return io_uring_sqe_cmd(cmd->sqe);
+}
+#endif
+
+/* A dying ring cancels its commands: else it waits for them for ever */
+#ifdef IORING_URING_CMD_CANCELABLE
+#define DMANIC_URING_CANCEL		1
+#define DMANIC_URING_F_CANCEL		IO_URING_F_CANCEL
+#define dmanic_uring_mark_cancelable	io_uring_cmd_mark_cancelable
+#else
+#define DMANIC_URING_CANCEL		0
+#define DMANIC_URING_F_CANCEL		0
+static inline void dmanic_uring_mark_cancelable(struct io_uring_cmd *cmd,
+						unsigned int issue_flags)
+{
+}
+#endif
+
 #endif /* DMANIC_COMPAT_H */

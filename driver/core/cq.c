@@ -83,6 +83,18 @@ void dmanic_queue_promote(struct dmanic_queue *queue, struct list_head *ready,
 	}
 }
 
+/* @op is given up: if it was not promoted yet, it goes to @ops */
+void dmanic_queue_drop(struct dmanic_queue *queue, struct dmanic_op *op,
+		       struct list_head *ops)
+{
+	lockdep_assert_held(&queue->lock);
+	if (op->started)
+		return;
+	queue->nr_deferred--;
+	op->status = DMANIC_STATUS_CANCELLED;
+	list_move_tail(&op->entry, ops);
+}
+
 /* The promoted ones are with the link: go on */
 static void queue_promoted(struct dmanic_queue *queue, struct list_head *ready,
 			   struct list_head *ops)
@@ -100,6 +112,7 @@ void dmanic_cq_wake(struct dmanic_queue *queue, bool signal)
 	/* E: dmanic_cq_publish()'s barrier is between the tail and this look */
 	if (waitqueue_active(&queue->wait))
 		wake_up_poll(&queue->wait, EPOLLIN | EPOLLRDNORM);
+	dmanic_uring_wake(&queue->uring_waits);
 	if (signal)
 		dmanic_eventfd_signal(queue->eventfd);
 }
@@ -123,7 +136,7 @@ void dmanic_cq_count(struct dmanic_node *node, const struct dmanic_sums *sums)
  * let go of their memory (a run of the same one at once), free.
  */
 static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
-			 struct dmanic_sums *sums)
+			 struct dmanic_sums *sums, struct io_uring_cmd **uring)
 {
 	u32 tail = queue->cq_tail, mask = queue->cq_entries - 1;
 	u32 held = 0, started = 0, nr = 0;
@@ -140,7 +153,9 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 			sums->failed++;
 		else
 			dmanic_sums_add(sums, op->opcode, op->flags, op->result);
-		if (op->status || !(op->flags & DMANIC_SQE_SILENT))
+		if (unlikely(op->uring))
+			dmanic_uring_op_done(op, uring);
+		else if (op->status || !(op->flags & DMANIC_SQE_SILENT))
 			dmanic_cqe_fill(&queue->cq[tail++ & mask], op->cookie,
 					op->status, op->opcode, op->flags, op->result);
 		started += op->started;
@@ -156,7 +171,8 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 		dmanic_mem_put(mem, held);
 	queue->cq_tail = tail;
 	queue->started -= started;
-	queue->in_flight -= nr;
+	/* H: what they did, before somebody sees that they are done */
+	smp_store_release(&queue->in_flight, queue->in_flight - nr);
 	list_cut_before(&cut, ops, &op->entry);
 	list_splice(&cut, &queue->free);
 }
@@ -184,20 +200,22 @@ bool dmanic_cq_publish(struct dmanic_queue *queue)
 static void queue_complete_some(struct dmanic_queue *queue, struct list_head *ops,
 				struct list_head *ready)
 {
+	struct io_uring_cmd *uring = NULL;
 	struct dmanic_sums sums = {};
 	unsigned long flags;
 	bool signal;
 
 	spin_lock_irqsave(&queue->lock, flags);
-	queue_finish(queue, ops, &sums);
+	queue_finish(queue, ops, &sums, &uring);
 	dmanic_cq_count(queue->node, &sums);
 	if (queue->nr_deferred)
 		dmanic_queue_promote(queue, ready, ops);
 	signal = dmanic_cq_publish(queue);
 	spin_unlock_irqrestore(&queue->lock, flags);
 
-	/* From here on only RCU keeps the queue */
+	/* From here on only RCU keeps the queue, and its commands */
 	dmanic_cq_wake(queue, signal);
+	dmanic_uring_complete(uring);
 }
 
 /**

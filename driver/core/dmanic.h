@@ -38,6 +38,7 @@
  *	node->lock          mutex: contexts, queues, irqs, names of the node
  *	queue->submit_lock  mutex: one submitter at a time; sq_head
  *	link's own locks    spinlock
+ *	uring_waits.lock    spinlock, irqs off: commands that wait
  *	queue->lock         spinlock, irqs off: free ops, deferred ops, cq_tail
  *	irq->lock           spinlock, irqs off: raised
  *
@@ -79,6 +80,7 @@
 #include <linux/dmanic_netlink.h>
 
 #include "compat.h"
+#include "uring.h"
 
 struct dmanic_link_ops;
 struct dmanic_ctx;
@@ -459,6 +461,8 @@ struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
  * @notify: interrupt to raise, for NOTIFY and the NOTIFY flag
  * @payload: for @notify
  * @result: for the completion
+ * @uring: io_uring command that posted it, or NULL
+ * @given_up: that is being cancelled
  * @due: for the link: when it may be done, CLOCK_MONOTONIC
  * @moved: for the link: bytes of it that are done
  */
@@ -482,6 +486,8 @@ struct dmanic_op {
 	struct dmanic_target notify;
 	u64 payload;
 	u64 result;
+	struct io_uring_cmd *uring;
+	bool given_up;
 	u64 due;
 	u64 moved;
 };
@@ -501,6 +507,7 @@ struct dmanic_op {
  * @ops: @cq_entries of them
  * @dying: being closed: what is left is cancelled
  * @wait: waiters for completions
+ * @uring_waits: io_uring commands that wait for completions
  * @submit_lock: one submitter at a time
  * @sq_head: next entry to read, under @submit_lock
  * @lock: protects what follows
@@ -532,6 +539,7 @@ struct dmanic_queue {
 	struct dmanic_op *ops;
 	bool dying;
 	wait_queue_head_t wait;
+	struct dmanic_uring_waits uring_waits;
 
 	struct mutex submit_lock; /* one submitter at a time; sq_head */
 	u32 sq_head;
@@ -564,6 +572,18 @@ static inline bool dmanic_queue_dying(const struct dmanic_queue *queue)
 	return READ_ONCE(queue->dying);
 }
 
+/* Nobody waits for it any more: links end it soon, as CANCELLED */
+static inline bool dmanic_op_given_up(const struct dmanic_op *op)
+{
+	return dmanic_queue_dying(op->queue) || READ_ONCE(op->given_up);
+}
+
+static inline bool dmanic_opcode_atomic(u8 opcode)
+{
+	return opcode == DMANIC_OP_FETCH_ADD || opcode == DMANIC_OP_COMPARE_SWAP ||
+	       opcode == DMANIC_OP_SWAP;
+}
+
 static inline u64 dmanic_op_bytes(const struct dmanic_op *op)
 {
 	return op->block * op->count;
@@ -583,6 +603,7 @@ static inline u64 dmanic_op_bytes(const struct dmanic_op *op)
  * @strict: refuse rather than overwrite
  * @eventfd: signalled when armed, may be NULL
  * @wait: waiters
+ * @uring_waits: io_uring commands that wait
  * @lock: protects @raised
  * @raised: how often it was raised
  */
@@ -597,6 +618,7 @@ struct dmanic_irq {
 	bool strict;
 	struct eventfd_ctx *eventfd;
 	wait_queue_head_t wait;
+	struct dmanic_uring_waits uring_waits;
 	spinlock_t lock; /* protects raised */
 	u64 raised;
 };

@@ -66,6 +66,7 @@ u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from)
 	/* E: the barrier is between the count and this look */
 	if (waitqueue_active(&irq->wait))
 		wake_up_interruptible_poll(&irq->wait, EPOLLIN | EPOLLRDNORM);
+	dmanic_uring_wake(&irq->uring_waits);
 	if (signal)
 		dmanic_eventfd_signal(irq->eventfd);
 	return DMANIC_STATUS_OK;
@@ -78,6 +79,7 @@ u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from)
 void dmanic_irq_set_dead(struct dmanic_irq *irq)
 {
 	wake_up_all(&irq->wait);
+	dmanic_uring_wake(&irq->uring_waits);
 	if (irq->eventfd)
 		dmanic_eventfd_signal(irq->eventfd);
 }
@@ -193,6 +195,7 @@ static const struct file_operations irq_fops = {
 	.compat_ioctl = compat_ptr_ioctl,
 	.poll = irq_poll,
 	.mmap = irq_mmap,
+	.uring_cmd = dmanic_uring_irq_cmd,
 	.release = irq_release,
 	.llseek = noop_llseek,
 };
@@ -236,6 +239,7 @@ static struct dmanic_irq *irq_new(struct dmanic_ctx *ctx,
 	irq->depth = arg->depth;
 	irq->strict = arg->flags & DMANIC_IRQ_STRICT;
 	init_waitqueue_head(&irq->wait);
+	dmanic_uring_waits_init(&irq->uring_waits);
 	spin_lock_init(&irq->lock);
 
 	if (arg->eventfd >= 0) {

@@ -180,6 +180,26 @@ static __always_inline u32 op_prepare(struct dmanic_op *op,
 }
 
 /**
+ * dmanic_op_prepare() - fill in an op from an entry
+ * @op: of the queue
+ * @sqe: the entry
+ *
+ * Called under RCU: op->mem and op->conn are borrowed. Return: enum
+ * dmanic_status; op->mem is NULL unless it is OK.
+ */
+u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe)
+{
+	struct dmanic_found found = {};
+	u32 status;
+
+	status = op_prepare(op, sqe, &found);
+	trace_dmanic_post(op);
+	if (status)
+		op->mem = NULL;
+	return status;
+}
+
+/**
  * dmanic_ops_prepare() - take the next entries of a queue, one for each op
  * @queue: its submit_lock is held; sq_head moves on
  * @ops: not in use; refused ones are moved away

@@ -124,6 +124,8 @@ static __always_inline void dmanic_sums_add(struct dmanic_sums *sums, u8 opcode,
 	sums->notifies += opcode == DMANIC_OP_NOTIFY || (flags & DMANIC_SQE_NOTIFY);
 }
 
+u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe);
+bool dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *sqe);
 u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 		 struct dmanic_sums *sums);
 

@@ -36,7 +36,7 @@ static void queue_spend(struct dmanic_queue *queue, u64 ns)
 }
 
 /* As dmanic_cq_unconsumed(), for who does not hold the lock */
-static u32 queue_unconsumed(struct dmanic_queue *queue)
+u32 dmanic_queue_unconsumed(struct dmanic_queue *queue)
 {
 	u32 nr = dmanic_cq_unconsumed(queue);
 
@@ -51,7 +51,7 @@ static u32 queue_unconsumed(struct dmanic_queue *queue)
 
 static bool queue_has(struct dmanic_queue *queue, u32 min_complete)
 {
-	return queue_unconsumed(queue) >= min_complete;
+	return dmanic_queue_unconsumed(queue) >= min_complete;
 }
 
 /* Entries that were left for lack of room may be taken now */
@@ -59,7 +59,7 @@ static bool queue_has_room(struct dmanic_queue *queue, u32 to_submit)
 {
 	return to_submit &&
 	       READ_ONCE(queue->ring->sq_tail) != READ_ONCE(queue->sq_head) &&
-	       queue_unconsumed(queue) + READ_ONCE(queue->in_flight) <
+	       dmanic_queue_unconsumed(queue) + READ_ONCE(queue->in_flight) <
 	       queue->cq_entries;
 }
 
@@ -137,7 +137,7 @@ static int queue_ioctl_enter(void *object, void *data, struct dmanic_late *late)
 			ret = -EINTR;
 	} while (!ret && !queue_has(queue, arg->min_complete));
 
-	arg->available = min(queue_unconsumed(queue), queue->cq_entries);
+	arg->available = min(dmanic_queue_unconsumed(queue), queue->cq_entries);
 	if (dmanic_node_dead(queue->node))
 		return -ENODEV;
 	return ret;
@@ -165,7 +165,7 @@ static __poll_t queue_poll(struct file *file, poll_table *table)
 	poll_wait(file, &queue->wait, table);
 	/* E: on the list before looking at the tail */
 	smp_mb();
-	if (queue_unconsumed(queue))
+	if (dmanic_queue_unconsumed(queue))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (READ_ONCE(ring->sq_tail) - READ_ONCE(queue->sq_head) < queue->sq_entries)
 		mask |= EPOLLOUT | EPOLLWRNORM;
@@ -191,6 +191,7 @@ void dmanic_queue_set_dead(struct dmanic_queue *queue)
 	dmanic_cq_set_flags(queue, DMANIC_RING_DEAD, 0);
 	spin_unlock_irq(&queue->lock);
 	wake_up_all(&queue->wait);
+	dmanic_uring_wake(&queue->uring_waits);
 	if (queue->eventfd)
 		dmanic_eventfd_signal(queue->eventfd);
 }
@@ -261,6 +262,7 @@ static const struct file_operations queue_fops = {
 	.compat_ioctl = compat_ptr_ioctl,
 	.poll = queue_poll,
 	.mmap = queue_mmap,
+	.uring_cmd = dmanic_uring_queue_cmd,
 	.release = queue_release,
 	.llseek = noop_llseek,
 };
@@ -345,6 +347,7 @@ static struct dmanic_queue *queue_new(struct dmanic_ctx *ctx,
 	mutex_init(&queue->submit_lock);
 	spin_lock_init(&queue->lock);
 	init_waitqueue_head(&queue->wait);
+	dmanic_uring_waits_init(&queue->uring_waits);
 	INIT_LIST_HEAD(&queue->free);
 	INIT_LIST_HEAD(&queue->deferred);
 	INIT_LIST_HEAD(&queue->pending);

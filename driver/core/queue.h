@@ -15,10 +15,18 @@ u32 dmanic_cq_unconsumed(const struct dmanic_queue *queue);
 bool dmanic_cq_publish(struct dmanic_queue *queue);
 void dmanic_cq_count(struct dmanic_node *node, const struct dmanic_sums *sums);
 void dmanic_cq_wake(struct dmanic_queue *queue, bool signal);
+void dmanic_queue_drop(struct dmanic_queue *queue, struct dmanic_op *op,
+		       struct list_head *ops);
 void dmanic_queue_promote(struct dmanic_queue *queue, struct list_head *ready,
 			  struct list_head *ops);
 
+/* queue.c */
+u32 dmanic_queue_unconsumed(struct dmanic_queue *queue);
+
 /* submit.c; under queue->submit_lock */
 int dmanic_queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend);
+struct dmanic_op *dmanic_queue_post_begin(struct dmanic_queue *queue, bool *behind);
+void dmanic_queue_post(struct dmanic_queue *queue, struct dmanic_op *op,
+		       const struct dmanic_sqe *sqe, bool behind);
 
 #endif /* DMANIC_QUEUE_H */

@@ -15,6 +15,7 @@
 #include "dmanic.h"
 #include "link.h"
 #include "op.h"
+#include "queue.h"
 #include "trace.h"
 
 /* Most bytes the poster copies: about as long as waking the engine takes */
@@ -165,6 +166,36 @@ static bool quick_traced(void)
 {
 	return trace_dmanic_post_enabled() || trace_dmanic_start_enabled() ||
 	       trace_dmanic_done_enabled() || trace_dmanic_notify_enabled();
+}
+
+/**
+ * dmanic_quick_one() - do one entry at once, if it is quickly done
+ * @queue: its submit_lock is held
+ * @sqe: private to the driver
+ *
+ * Return: it is done, with DMANIC_STATUS_OK; false: nothing happened.
+ */
+bool dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *sqe)
+{
+	const struct dmanic_link_ops *link = queue->node->link;
+	struct quick quick = { .queue = queue };
+	struct dmanic_sums sums = {};
+	bool done;
+
+	lockdep_assert_held(&queue->submit_lock);
+	/* H: what was in flight is done, and nobody else makes it busy */
+	if (smp_load_acquire(&queue->in_flight) || !link->reach || quick_traced())
+		return false;
+	rcu_read_lock();
+	quick.free = link->reach(queue->node, NULL);
+	done = quick_one(&quick, sqe);
+	rcu_read_unlock();
+	if (!done)
+		return false;
+	dmanic_sums_add(&sums, sqe->opcode, sqe->flags, sqe->length);
+	dmanic_stat_add(queue->node, DMANIC_STATS_A_POSTED, 1);
+	dmanic_cq_count(queue->node, &sums);
+	return true;
 }
 
 /**

@@ -207,3 +207,58 @@ int dmanic_queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
 		*spend = queue->node->link->submit(queue->node, &batch.ready);
 	return total;
 }
+
+/**
+ * dmanic_queue_post_begin() - an op for what does not come from the ring
+ * @queue: its submit_lock is held
+ * @behind: out: others wait for a FENCE, so this has to queue behind them
+ *
+ * It needs no room in the completion ring. Return: the op, in flight and
+ * started; NULL: all are in use.
+ */
+struct dmanic_op *dmanic_queue_post_begin(struct dmanic_queue *queue, bool *behind)
+{
+	struct dmanic_op *op;
+
+	lockdep_assert_held(&queue->submit_lock);
+	spin_lock_irq(&queue->lock);
+	op = list_first_entry_or_null(&queue->free, struct dmanic_op, entry);
+	if (op) {
+		list_del_init(&op->entry);
+		op->started = true;
+		queue->in_flight++;
+		queue->started++;
+		*behind = queue->nr_deferred || queue->promoting;
+	}
+	spin_unlock_irq(&queue->lock);
+	return op;
+}
+
+/**
+ * dmanic_queue_post() - prepare @op and hand it to the link
+ * @queue: its submit_lock is held
+ * @op: from dmanic_queue_post_begin()
+ * @sqe: private to the driver
+ * @behind: from dmanic_queue_post_begin()
+ */
+void dmanic_queue_post(struct dmanic_queue *queue, struct dmanic_op *op,
+		       const struct dmanic_sqe *sqe, bool behind)
+{
+	LIST_HEAD(ops);
+
+	list_add(&op->entry, &ops);
+	dmanic_stat_add(queue->node, DMANIC_STATS_A_POSTED, 1);
+	rcu_read_lock();
+	op->status = dmanic_op_prepare(op, sqe);
+	if (!op->status)
+		queue_hold(&ops);
+	rcu_read_unlock();
+	if (op->status) {
+		dmanic_queue_complete(&ops);
+		return;
+	}
+	if (behind || (op->flags & DMANIC_SQE_FENCE))
+		queue_defer(queue, &ops, 1);
+	if (!list_empty(&ops))
+		queue->node->link->submit(queue->node, &ops);
+}

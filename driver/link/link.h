@@ -25,8 +25,10 @@
  *	operations cost nothing. May be NULL.
  * @submit: must not sleep; take all @ops (of one queue, in order). Returns how many
  *	nanoseconds the poster has to spend, for a link that models a card.
- * @cancel: complete what is not yet under way of @queue as CANCELLED, stop
- *	what is at the next block; returns at once
+ * @cancel: complete what is given up (dmanic_op_given_up()) of @queue and not
+ *	yet under way as CANCELLED, stop what is at the next block; returns at
+ *	once
+ * @slow: operations may take as long as somebody asked for; NULL: they end soon
  * @nr_nodes: nodes known
  * @stop: the node goes: complete all its ops as LINK_DOWN and take no more
  * @set_model: change the cost model; -EOPNOTSUPP when NULL
@@ -45,6 +47,7 @@ struct dmanic_link_ops {
 				     const struct dmanic_target *target);
 	u64 (*submit)(struct dmanic_node *node, struct list_head *ops);
 	void (*cancel)(struct dmanic_node *node, struct dmanic_queue *queue);
+	bool (*slow)(struct dmanic_node *node);
 	u32 (*nr_nodes)(struct dmanic_node *node);
 	void (*stop)(struct dmanic_node *node);
 	void (*set_model)(struct dmanic_node *node, const struct dmanic_model *model);
@@ -53,6 +56,11 @@ struct dmanic_link_ops {
 	bool (*failed)(struct dmanic_node *node);
 	void (*release)(struct dmanic_node *node);
 };
+
+static inline bool dmanic_link_slow(struct dmanic_node *node)
+{
+	return node->link->slow && node->link->slow(node);
+}
 
 #define DMANIC_LOOP_MAX_NODES	256U
 

@@ -63,6 +63,11 @@ static struct dmanic_node *loop_reach(struct dmanic_node *node,
 	return &peer->node;
 }
 
+static bool loop_slow(struct dmanic_node *node)
+{
+	return !READ_ONCE(to_loop(node)->free);
+}
+
 /* ---- connecting ---- */
 
 /* A peer with a reference to its device, or ERR_PTR(-EHOSTUNREACH) */
@@ -266,6 +271,7 @@ static const struct dmanic_link_ops loop_ops = {
 	.reach = loop_reach,
 	.submit = dmanic_loop_submit,
 	.cancel = dmanic_loop_cancel,
+	.slow = loop_slow,
 	.nr_nodes = loop_nr_nodes,
 	.stop = loop_stop,
 	.set_model = loop_set_model,

@@ -77,7 +77,7 @@ static void loop_rested(struct loop_node *ln)
 
 static bool loop_give_up(const struct dmanic_op *op)
 {
-	return dmanic_queue_dying(op->queue) || kthread_should_stop();
+	return dmanic_op_given_up(op) || kthread_should_stop();
 }
 
 static void loop_sleep_until(struct loop_node *ln, const struct dmanic_op *op)
@@ -174,7 +174,7 @@ static u32 loop_look_around(struct loop_node *ln, const struct dmanic_op *op)
 {
 	loop_worked(ln);
 	cond_resched();
-	if (dmanic_queue_dying(op->queue))
+	if (dmanic_op_given_up(op))
 		return DMANIC_STATUS_CANCELLED;
 	return kthread_should_stop() ? DMANIC_STATUS_LINK_DOWN : DMANIC_STATUS_OK;
 }
@@ -252,18 +252,18 @@ static void loop_engine_free(struct loop_node *ln)
 static void loop_put_back(struct loop_node *ln, struct dmanic_op *op)
 {
 	struct dmanic_queue *queue = op->queue;
-	bool dying;
+	bool given_up;
 
 	spin_lock(&ln->lock);
 	/* Set before cancel() takes the lock: one of the two sees this op */
-	dying = dmanic_queue_dying(queue);
-	if (!dying) {
+	given_up = dmanic_op_given_up(op);
+	if (!given_up) {
 		list_add(&op->entry, &queue->pending);
 		if (list_empty(&queue->turn))
 			list_add_tail(&queue->turn, &ln->turns);
 	}
 	spin_unlock(&ln->lock);
-	if (dying)
+	if (given_up)
 		loop_complete_one(op, DMANIC_STATUS_CANCELLED);
 }
 
@@ -281,8 +281,8 @@ static void loop_run(struct loop_node *ln, struct dmanic_op *op)
 	if (loop_give_up(op))
 		loop_engine_free(ln);
 	if (!status && loop_give_up(op))
-		status = dmanic_queue_dying(op->queue) ? DMANIC_STATUS_CANCELLED :
-							 DMANIC_STATUS_LINK_DOWN;
+		status = dmanic_op_given_up(op) ? DMANIC_STATUS_CANCELLED :
+						  DMANIC_STATUS_LINK_DOWN;
 	if (!status && loop_has_notify(op))
 		status = loop_notify(ln, op);
 	loop_complete_one(op, status);
@@ -368,40 +368,65 @@ static void loop_set_status(struct list_head *ops, u32 status)
 		op->status = status;
 }
 
-/* As link.h says of submit() */
-u64 dmanic_loop_submit(struct dmanic_node *node, struct list_head *ops)
+/* Move what is given up from @from to @ops */
+static void loop_take_given_up(struct list_head *from, struct list_head *ops)
 {
-	struct loop_node *ln = to_loop(node);
-	struct dmanic_queue *queue;
-	struct dmanic_op *op;
-	bool dying, idle;
+	struct dmanic_op *op, *next;
+
+	list_for_each_entry_safe(op, next, from, entry) {
+		if (!dmanic_op_given_up(op))
+			continue;
+		op->status = DMANIC_STATUS_CANCELLED;
+		list_move_tail(&op->entry, ops);
+	}
+}
+
+static u64 loop_queue(struct loop_node *ln, struct dmanic_queue *queue,
+		      struct list_head *ops)
+{
+	bool idle = list_empty(&ln->turns);
 	u64 poster = 0;
 
-	queue = list_first_entry(ops, struct dmanic_op, entry)->queue;
-	list_for_each_entry(op, ops, entry) {
-		op->due = 0;
-		op->moved = 0;
-	}
-	spin_lock(&ln->lock);
-	/* Set before cancel() takes the lock: one of the two sees these ops */
-	dying = dmanic_queue_dying(queue);
-	if (ln->stopped || dying) {
-		spin_unlock(&ln->lock);
-		loop_set_status(ops, dying ? DMANIC_STATUS_CANCELLED :
-					     DMANIC_STATUS_LINK_DOWN);
-		dmanic_queue_complete(ops);
-		return 0;
-	}
+	lockdep_assert_held(&ln->lock);
 	if (!ln->free)
 		poster = loop_doorbell(ln, ops);
-	idle = list_empty(&ln->turns);
 	list_splice_tail_init(ops, &queue->pending);
 	if (list_empty(&queue->turn))
 		list_add_tail(&queue->turn, &ln->turns);
 	/* Under the lock: once stopped, the worker may be gone */
 	if (idle)
 		wake_up_process(ln->worker);
+	return poster;
+}
+
+/* As link.h says of submit() */
+u64 dmanic_loop_submit(struct dmanic_node *node, struct list_head *ops)
+{
+	struct loop_node *ln = to_loop(node);
+	struct dmanic_queue *queue;
+	struct dmanic_op *op;
+	bool uring = false;
+	LIST_HEAD(gone);
+	u64 poster = 0;
+
+	queue = list_first_entry(ops, struct dmanic_op, entry)->queue;
+	list_for_each_entry(op, ops, entry) {
+		op->due = 0;
+		op->moved = 0;
+		uring |= !!op->uring;
+	}
+	spin_lock(&ln->lock);
+	/* Set before cancel() takes the lock: one of the two sees these ops */
+	if (unlikely(uring || dmanic_queue_dying(queue)))
+		loop_take_given_up(ops, &gone);
+	if (unlikely(ln->stopped)) {
+		loop_set_status(ops, DMANIC_STATUS_LINK_DOWN);
+		list_splice_init(ops, &gone);
+	}
+	if (!list_empty(ops))
+		poster = loop_queue(ln, queue, ops);
 	spin_unlock(&ln->lock);
+	dmanic_queue_complete(&gone);
 	return poster;
 }
 
@@ -412,13 +437,18 @@ void dmanic_loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue)
 	LIST_HEAD(ops);
 
 	spin_lock(&ln->lock);
-	list_splice_init(&queue->pending, &ops);
-	list_del_init(&queue->turn);
+	if (dmanic_queue_dying(queue))
+		list_splice_init(&queue->pending, &ops);
+	else
+		loop_take_given_up(&queue->pending, &ops);
+	if (list_empty(&queue->pending))
+		list_del_init(&queue->turn);
 	/* It may be sleeping until the due time of an op of this queue */
 	if (!ln->stopped)
 		wake_up_process(ln->worker);
 	spin_unlock(&ln->lock);
-	loop_set_status(&ops, DMANIC_STATUS_CANCELLED);
+	if (dmanic_queue_dying(queue))
+		loop_set_status(&ops, DMANIC_STATUS_CANCELLED);
 	dmanic_queue_complete(&ops);
 }
 

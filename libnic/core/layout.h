@@ -33,7 +33,14 @@ NIC_AT(dmanic_sqe, count, 44);
 NIC_AT(dmanic_sqe, compare, 48);
 NIC_AT(dmanic_sqe, local_stride, 48);
 NIC_AT(dmanic_sqe, remote_stride, 52);
+NIC_AT(dmanic_sqe, list, 48);
+NIC_AT(dmanic_sqe, list_offset, 52);
 NIC_AT(dmanic_sqe, payload, 56);
+
+NIC_SIZE(dmanic_list_entry, 24);
+NIC_AT(dmanic_list_entry, local_offset, 0);
+NIC_AT(dmanic_list_entry, remote_offset, 8);
+NIC_AT(dmanic_list_entry, length, 16);
 
 NIC_SIZE(dmanic_cqe, 32);
 NIC_AT(dmanic_cqe, cookie, 0);
@@ -117,7 +124,8 @@ NIC_AT(dmanic_segment_export, key, 16);
 NIC_AT(dmanic_segment_export, secret, 24);
 NIC_AT(dmanic_segment_export, name, 40);
 
-NIC_SIZE(dmanic_connect, 152);
+NIC_SIZE(dmanic_connect, 160);
+NIC_AT(dmanic_connect, mmap_offset, 152);
 NIC_AT(dmanic_connect, size, 0);
 NIC_AT(dmanic_connect, flags, 4);
 NIC_AT(dmanic_connect, node, 8);
@@ -137,7 +145,9 @@ NIC_AT(dmanic_disconnect, flags, 4);
 NIC_AT(dmanic_disconnect, handle, 8);
 NIC_AT(dmanic_disconnect, reserved, 12);
 
-NIC_SIZE(dmanic_queue_create, 64);
+NIC_SIZE(dmanic_queue_create, 72);
+NIC_AT(dmanic_queue_create, poll_idle_us, 64);
+NIC_AT(dmanic_queue_create, reserved, 68);
 NIC_AT(dmanic_queue_create, size, 0);
 NIC_AT(dmanic_queue_create, flags, 4);
 NIC_AT(dmanic_queue_create, sq_entries, 8);

@@ -89,13 +89,13 @@ struct dmanic_refusal {
 #define DMANIC_FEATURE_STRIDED		(1ULL << 0)
 #define DMANIC_FEATURE_NOTIFY		(1ULL << 1)
 #define DMANIC_FEATURE_USER_MEMORY	(1ULL << 2)
-#define DMANIC_FEATURE_ATOMIC		(1ULL << 3)	/* reserved */
-#define DMANIC_FEATURE_LIST		(1ULL << 4)	/* reserved */
+#define DMANIC_FEATURE_ATOMIC		(1ULL << 3)
+#define DMANIC_FEATURE_LIST		(1ULL << 4)
 #define DMANIC_FEATURE_BUS		(1ULL << 5)	/* reserved */
-#define DMANIC_FEATURE_URING_CMD	(1ULL << 6)	/* reserved */
-#define DMANIC_FEATURE_URING_CANCEL	(1ULL << 7)	/* reserved */
-#define DMANIC_FEATURE_POLL_THREAD	(1ULL << 8)	/* reserved */
-#define DMANIC_FEATURE_MAP_REMOTE	(1ULL << 9)	/* reserved */
+#define DMANIC_FEATURE_URING_CMD	(1ULL << 6)
+#define DMANIC_FEATURE_URING_CANCEL	(1ULL << 7)
+#define DMANIC_FEATURE_POLL_THREAD	(1ULL << 8)
+#define DMANIC_FEATURE_MAP_REMOTE	(1ULL << 9)
 #define DMANIC_FEATURE_URGENT		(1ULL << 10)	/* reserved */
 
 /**
@@ -235,6 +235,10 @@ struct dmanic_segment_export {
  * @rights: what was granted (out)
  * @length: bytes of the segment, or depth of the interrupt (out)
  * @refusal: out
+ * @mmap_offset: for mmap() of the remote segment on the context, MAP_SHARED
+ *	only; reading needs the right READ, and so does writing, with WRITE. Zero
+ *	if it cannot be mapped: no FEATURE_MAP_REMOTE, no right, an interrupt
+ *	(out)
  */
 struct dmanic_connect {
 	__u32 size;
@@ -249,6 +253,7 @@ struct dmanic_connect {
 	__u32 rights;
 	__aligned_u64 length;
 	struct dmanic_refusal refusal;
+	__aligned_u64 mmap_offset;
 };
 
 /**
@@ -265,10 +270,14 @@ struct dmanic_disconnect {
 	__u32 reserved;
 };
 
+/* A thread of the driver takes entries: posting needs no system call */
+#define DMANIC_QUEUE_POLL_THREAD	(1U << 0)
+#define DMANIC_POLL_IDLE_MAX_US		1000U
+
 /**
  * struct dmanic_queue_create - DMANIC_IOC_QUEUE_CREATE
  * @size: sizeof(struct dmanic_queue_create)
- * @flags: zero
+ * @flags: DMANIC_QUEUE_*
  * @sq_entries: power of two
  * @cq_entries: power of two, at least @sq_entries; also the most operations in
  *	flight
@@ -278,6 +287,10 @@ struct dmanic_disconnect {
  * @sq_offset: of the submission entries in the mapping (out)
  * @cq_offset: of the completion entries in the mapping (out)
  * @refusal: out
+ * @poll_idle_us: POLL_THREAD: without work for so long it sleeps, sets
+ *	DMANIC_RING_NEED_WAKEUP and has to be woken by ENTER; zero: the most,
+ *	DMANIC_POLL_IDLE_MAX_US. Zero without POLL_THREAD.
+ * @reserved: zero
  */
 struct dmanic_queue_create {
 	__u32 size;
@@ -290,6 +303,8 @@ struct dmanic_queue_create {
 	__u32 sq_offset;
 	__u32 cq_offset;
 	struct dmanic_refusal refusal;
+	__u32 poll_idle_us;
+	__u32 reserved;
 };
 
 /* Refuse (DMANIC_STATUS_LIMIT) rather than overwrite events not yet seen */
@@ -361,6 +376,64 @@ struct dmanic_irq_wait {
 	__aligned_u64 target;
 	__aligned_u64 timeout_ns;
 	__aligned_u64 raised;
+};
+
+/*
+ * io_uring commands: IORING_OP_URING_CMD with one of these as cmd_op, and the
+ * argument in the entry's cmd field. res is not negative on success; a failed
+ * operation has -errno in res, so that it cuts a chain of linked entries:
+ *
+ *   INVALID -EINVAL, NO_SEGMENT -ENXIO, NO_HANDLE -ENOENT, BOUNDS -ERANGE,
+ *   ACCESS -EACCES, PEER_DEAD -EHOSTUNREACH, PEER_RESTARTED -ECONNRESET,
+ *   LINK_DOWN -ENETDOWN, TIMED_OUT -ETIMEDOUT, CANCELLED -ECANCELED,
+ *   LIMIT -ENOBUFS, SOURCE_CHANGED -EILSEQ, UNSUPPORTED -EOPNOTSUPP
+ *
+ * and -EBUSY: as many operations are in flight as the queue has completion
+ * entries; -ENODEV: the device was removed. In a ring with 32-byte completions
+ * the second result is what struct dmanic_cqe.result would be.
+ */
+enum dmanic_uring_cmd {
+	/*
+	 * On a queue, ring with 128-byte entries: one operation. The argument is
+	 * a struct dmanic_sqe, without SILENT and with a cookie of zero. It
+	 * completes in the io_uring only. FENCE is about what was posted before
+	 * on this queue, in whatever way. Atomics need 32-byte completions.
+	 */
+	DMANIC_URING_POST = 1,
+	/*
+	 * On a queue: take entries from its submission ring; struct
+	 * dmanic_uring_enter. res: how many were taken. Never waits.
+	 */
+	DMANIC_URING_ENTER = 2,
+	/*
+	 * On a queue: wait for completions; struct dmanic_uring_enter. res: how
+	 * many are unconsumed. On an interrupt: DMANIC_URING_IRQ_WAIT. Both need
+	 * DMANIC_FEATURE_URING_CANCEL; without it, IORING_OP_POLL_ADD waits.
+	 */
+	DMANIC_URING_WAIT = 3,
+	DMANIC_URING_IRQ_WAIT = 4,
+};
+
+/**
+ * struct dmanic_uring_enter - argument of DMANIC_URING_ENTER and _WAIT
+ * @to_submit: ENTER: at most so many; WAIT: zero
+ * @min_complete: WAIT: as in struct dmanic_enter; ENTER: zero
+ * @timeout_ns: WAIT: longest wait; DMANIC_TIMEOUT_NEVER; ENTER: zero
+ */
+struct dmanic_uring_enter {
+	__u32 to_submit;
+	__u32 min_complete;
+	__aligned_u64 timeout_ns;
+};
+
+/**
+ * struct dmanic_uring_irq_wait - argument of DMANIC_URING_IRQ_WAIT
+ * @target: as in struct dmanic_irq_wait
+ * @timeout_ns: longest wait; DMANIC_TIMEOUT_NEVER
+ */
+struct dmanic_uring_irq_wait {
+	__aligned_u64 target;
+	__aligned_u64 timeout_ns;
 };
 
 /* The size travels in the struct, so the numbers never change with it. */

@@ -24,6 +24,9 @@
  *   E  program: arm = 1, full barrier, reads cq_tail / raised again, sleeps
  *      driver:  cq_tail / raised, full barrier, reads arm, signals
  *      (the driver's wait queues use the same full barrier)
+ *   G  program: sq_tail, full barrier, reads flags, ENTER if NEED_WAKEUP
+ *      driver:  NEED_WAKEUP, full barrier, reads sq_tail again, sleeps
+ *      (F is the driver's own)
  */
 #ifndef _UAPI_LINUX_DMANIC_RING_H
 #define _UAPI_LINUX_DMANIC_RING_H
@@ -38,10 +41,11 @@
  * @DMANIC_OP_WRITE_STRIDED: @count blocks, each side with its own stride
  * @DMANIC_OP_READ_STRIDED: the same from remote to local
  * @DMANIC_OP_NOTIFY: raise a remote interrupt with a 64-bit payload
- * @DMANIC_OP_FETCH_ADD: reserved, needs DMANIC_FEATURE_ATOMIC
- * @DMANIC_OP_COMPARE_SWAP: reserved, needs DMANIC_FEATURE_ATOMIC
- * @DMANIC_OP_SWAP: reserved, needs DMANIC_FEATURE_ATOMIC
- * @DMANIC_OP_LIST: reserved (list of blocks in a segment), DMANIC_FEATURE_LIST
+ * @DMANIC_OP_FETCH_ADD: add @payload to a remote 64-bit word; the completion
+ *	brings the old value, as it does for the next two
+ * @DMANIC_OP_COMPARE_SWAP: put @payload there if the word is @compare
+ * @DMANIC_OP_SWAP: put @payload there
+ * @DMANIC_OP_LIST: move @count blocks that a list in a segment names
  * @DMANIC_OP_BROADCAST: reserved (virtual bus), needs DMANIC_FEATURE_BUS
  */
 enum dmanic_opcode {
@@ -86,13 +90,25 @@ enum dmanic_opcode {
  * @local_offset: bytes from the start of the local segment
  * @remote_offset: bytes from the start of the remote segment
  * @length: contiguous: bytes to move, zero is legal
- * @block: strided: bytes in a block
- * @count: strided: number of blocks
+ * @block: strided: bytes in a block; LIST: zero to write, DMANIC_LIST_READ to
+ *	read
+ * @count: strided: number of blocks; LIST: entries of the list
  * @local_stride: strided: bytes from a local block's start to the next one's,
  *	at least @block (a longer reach needs several entries)
  * @remote_stride: the same on the remote side
- * @compare: reserved for COMPARE_SWAP; zero otherwise
- * @payload: NOTIFY: handed to the waiter; zero otherwise
+ * @list: LIST: the local segment that holds the list, or zero if that is @local
+ * @list_offset: LIST: where it begins there, in units of 8 bytes
+ * @compare: COMPARE_SWAP: the value expected; zero otherwise
+ * @payload: NOTIFY: handed to the waiter; atomics: the operand; zero otherwise
+ *
+ * Atomics: @remote_offset is a multiple of 8, @local, @local_offset and
+ * @length are zero; the right needed is ATOMIC. They are atomic among each
+ * other and with a processor of the target that uses atomic instructions.
+ *
+ * LIST: @local_offset and @remote_offset are added to those of every entry of the
+ * list. The list is read when the operation is carried out, so it belongs to the
+ * device, too, until completion. An entry outside of a segment ends the
+ * operation with BOUNDS; those before it were moved.
  *
  * The memory of @local belongs to the device from post to completion: it may
  * be read again at any time in between.
@@ -120,8 +136,27 @@ struct dmanic_sqe {
 			__u32 local_stride;
 			__u32 remote_stride;
 		};
+		struct {
+			__u32 list;
+			__u32 list_offset;
+		};
 	};
 	__aligned_u64 payload;
+};
+
+/* dmanic_sqe.block of a LIST */
+#define DMANIC_LIST_READ	1U
+
+/**
+ * struct dmanic_list_entry - a block of a LIST
+ * @local_offset: bytes, added to the submission entry's
+ * @remote_offset: the same on the remote side
+ * @length: bytes to move, zero is legal
+ */
+struct dmanic_list_entry {
+	__aligned_u64 local_offset;
+	__aligned_u64 remote_offset;
+	__aligned_u64 length;
 };
 
 /**
@@ -183,7 +218,7 @@ struct dmanic_cqe {
 /* Flags the driver sets in struct dmanic_queue_ring.flags */
 #define DMANIC_RING_CQ_FULL	(1U << 0) /* entries left: no room for completions */
 #define DMANIC_RING_BAD_INDEX	(1U << 1) /* sq_tail or cq_head is impossible */
-#define DMANIC_RING_NEED_WAKEUP	(1U << 2) /* reserved for the polling thread */
+#define DMANIC_RING_NEED_WAKEUP	(1U << 2) /* the polling thread sleeps: ENTER */
 #define DMANIC_RING_DEAD	(1U << 3) /* the device was removed */
 
 #define DMANIC_CACHE_LINE	64

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * uring.c - io_uring commands on queues and interrupts
+ *
+ * A POST does what ENTER does with one entry, but completes in the io_uring:
+ * at once when the poster can do it itself (quick.c), else when the operation
+ * is done. The request holds the queue's file, so the queue lives until its
+ * last command is done.
+ *
+ * A dying ring waits for its commands. Where the kernel can cancel them, posts
+ * are given up and waits end; where it cannot, there are no waits, and posts
+ * only on links that are never slow.
+ *
+ * Commands are completed without a lock held: io_uring may signal an eventfd.
+ */
+#include <linux/fs.h>
+#include <linux/hrtimer.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "dmanic.h"
+#include "link.h"
+#include "op.h"
+#include "queue.h"
+#include "uring.h"
+
+static const int uring_errnos[DMANIC_STATUS_COUNT] = {
+	[DMANIC_STATUS_INVALID] = -EINVAL,
+	[DMANIC_STATUS_NO_SEGMENT] = -ENXIO,
+	[DMANIC_STATUS_NO_HANDLE] = -ENOENT,
+	[DMANIC_STATUS_BOUNDS] = -ERANGE,
+	[DMANIC_STATUS_ACCESS] = -EACCES,
+	[DMANIC_STATUS_PEER_DEAD] = -EHOSTUNREACH,
+	[DMANIC_STATUS_PEER_RESTARTED] = -ECONNRESET,
+	[DMANIC_STATUS_LINK_DOWN] = -ENETDOWN,
+	[DMANIC_STATUS_TIMED_OUT] = -ETIMEDOUT,
+	[DMANIC_STATUS_CANCELLED] = -ECANCELED,
+	[DMANIC_STATUS_LIMIT] = -ENOBUFS,
+	[DMANIC_STATUS_SOURCE_CHANGED] = -EILSEQ,
+	[DMANIC_STATUS_UNSUPPORTED] = -EOPNOTSUPP,
+};
+
+/* res and the second result of an operation */
+static int uring_finish(struct io_uring_cmd *cmd, u32 status, u8 opcode, u64 result,
+			unsigned int issue_flags)
+{
+	int res;
+
+	if (status)
+		res = uring_errnos[status];
+	else
+		res = dmanic_opcode_atomic(opcode) ? 0 : min_t(u64, result, INT_MAX);
+	io_uring_cmd_done(cmd, res, result, issue_flags);
+	return -EIOCBQUEUED;
+}
+
+/* ---- posts ---- */
+
+/**
+ * struct uring_post - in the command of a post that did not complete at once
+ * @op: under queue->lock; NULL once it is done
+ * @next: done commands, to be completed
+ * @result: of the operation
+ * @status: of the operation
+ * @opcode: of the operation
+ */
+struct uring_post {
+	struct dmanic_op *op;
+	struct io_uring_cmd *next;
+	u64 result;
+	u32 status;
+	u8 opcode;
+};
+
+static struct uring_post *to_post(struct io_uring_cmd *cmd)
+{
+	return io_uring_cmd_to_pdu(cmd, struct uring_post);
+}
+
+/**
+ * dmanic_uring_op_done() - instead of a completion entry
+ * @op: done, and posted by a command; queue->lock is held
+ * @done: the command is added here
+ */
+void dmanic_uring_op_done(struct dmanic_op *op, struct io_uring_cmd **done)
+{
+	struct uring_post *post = to_post(op->uring);
+
+	lockdep_assert_held(&op->queue->lock);
+	post->op = NULL;
+	post->result = op->result;
+	post->status = op->status;
+	post->opcode = op->opcode;
+	post->next = *done;
+	*done = op->uring;
+	op->uring = NULL;
+}
+
+static void uring_post_work(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	struct uring_post *post = to_post(cmd);
+
+	uring_finish(cmd, post->status, post->opcode, post->result, issue_flags);
+}
+
+/**
+ * dmanic_uring_complete() - any context, no lock held
+ * @done: from dmanic_uring_op_done(), or NULL
+ */
+void dmanic_uring_complete(struct io_uring_cmd *done)
+{
+	struct io_uring_cmd *cmd;
+
+	while (done) {
+		cmd = done;
+		done = to_post(cmd)->next;
+		io_uring_cmd_complete_in_task(cmd, uring_post_work);
+	}
+}
+
+/* The ring dies: give up the operation, wherever it is */
+static void uring_post_cancel(struct dmanic_queue *queue, struct io_uring_cmd *cmd)
+{
+	struct dmanic_op *op;
+	LIST_HEAD(ops);
+
+	spin_lock_irq(&queue->lock);
+	op = to_post(cmd)->op;
+	if (op) {
+		WRITE_ONCE(op->given_up, true);
+		dmanic_queue_drop(queue, op, &ops);
+	}
+	spin_unlock_irq(&queue->lock);
+	dmanic_queue_complete(&ops);
+	queue->node->link->cancel(queue->node, queue);
+}
+
+static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *cmd,
+			      const struct dmanic_sqe *sqe, unsigned int issue_flags)
+{
+	struct dmanic_op *op;
+	bool behind;
+
+	lockdep_assert_held(&queue->submit_lock);
+	if (!DMANIC_URING_CANCEL && dmanic_link_slow(queue->node))
+		return -EOPNOTSUPP;
+	op = dmanic_queue_post_begin(queue, &behind);
+	if (!op)
+		return -EBUSY;
+	/* From here on it completes by io_uring_cmd_done() */
+	dmanic_uring_mark_cancelable(cmd, issue_flags);
+	to_post(cmd)->op = op;
+	op->uring = cmd;
+	dmanic_queue_post(queue, op, sqe, behind);
+	return -EIOCBQUEUED;
+}
+
+/* -EAGAIN: io_uring comes again from a thread that may sleep */
+static int uring_submit_lock(struct dmanic_queue *queue, unsigned int issue_flags)
+{
+	if (mutex_trylock(&queue->submit_lock))
+		return 0;
+	if (issue_flags & IO_URING_F_NONBLOCK)
+		return -EAGAIN;
+	return mutex_lock_interruptible(&queue->submit_lock) ? -EINTR : 0;
+}
+
+static int uring_queue_post(struct dmanic_queue *queue, struct io_uring_cmd *cmd,
+			    unsigned int issue_flags)
+{
+	struct dmanic_sqe sqe;
+	int ret;
+
+	if (!(issue_flags & IO_URING_F_SQE128))
+		return -EINVAL;
+	sqe = dmanic_sqe_read(dmanic_uring_arg(cmd));
+	if ((sqe.flags & DMANIC_SQE_SILENT) || sqe.cookie)
+		return -EINVAL;
+	if (dmanic_opcode_atomic(sqe.opcode) && !(issue_flags & IO_URING_F_CQE32))
+		return -EINVAL;
+	ret = uring_submit_lock(queue, issue_flags);
+	if (ret)
+		return ret;
+	if (!dmanic_quick_one(queue, &sqe))
+		ret = uring_post_general(queue, cmd, &sqe, issue_flags);
+	mutex_unlock(&queue->submit_lock);
+	if (ret)
+		return ret;
+	if (issue_flags & IO_URING_F_CQE32)
+		return uring_finish(cmd, DMANIC_STATUS_OK, sqe.opcode, sqe.length,
+				    issue_flags);
+	return sqe.length;
+}
+
+static int uring_queue_enter(struct dmanic_queue *queue, struct io_uring_cmd *cmd,
+			     unsigned int issue_flags)
+{
+	const struct dmanic_uring_enter *shared = dmanic_uring_arg(cmd);
+	u32 to_submit = READ_ONCE(shared->to_submit);
+	u64 spend;
+	int ret;
+
+	if (READ_ONCE(shared->min_complete) || READ_ONCE(shared->timeout_ns))
+		return -EINVAL;
+	ret = uring_submit_lock(queue, issue_flags);
+	if (ret)
+		return ret;
+	/* What the link's model makes a poster pay delays the operations alone */
+	ret = dmanic_queue_submit(queue, to_submit, &spend);
+	mutex_unlock(&queue->submit_lock);
+	return ret;
+}
+
+/* ---- waits ---- */
+
+/**
+ * struct uring_wait - a command that waits
+ * @entry: in waits->list
+ * @waits: where; lives as long as the command's file
+ * @cmd: the command
+ * @over: is it over, and its results; -EINPROGRESS if not
+ * @object: queue or interrupt
+ * @target: what it waits for
+ * @timer: its time-out
+ * @taken: under waits->lock: somebody completes it
+ * @res: then
+ * @result: then
+ */
+struct uring_wait {
+	struct list_head entry;
+	struct dmanic_uring_waits *waits;
+	struct io_uring_cmd *cmd;
+	int (*over)(void *object, u64 target, u64 *result);
+	void *object;
+	u64 target;
+	struct hrtimer timer;
+	bool taken;
+	int res;
+	u64 result;
+};
+
+static struct uring_wait **to_wait(struct io_uring_cmd *cmd)
+{
+	return io_uring_cmd_to_pdu(cmd, struct uring_wait *);
+}
+
+static void uring_wait_work(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	struct uring_wait *wait = *to_wait(cmd);
+
+	hrtimer_cancel(&wait->timer);
+	io_uring_cmd_done(cmd, wait->res, wait->result, issue_flags);
+	kfree(wait);
+}
+
+/* Off the list; true: the caller completes it, and nobody else */
+static bool uring_wait_take(struct uring_wait *wait, int res)
+{
+	lockdep_assert_held(&wait->waits->lock);
+	if (res == -EINPROGRESS || wait->taken)
+		return false;
+	wait->taken = true;
+	wait->res = res;
+	list_del_init(&wait->entry);
+	return true;
+}
+
+static int uring_wait_over(struct uring_wait *wait)
+{
+	return wait->over(wait->object, wait->target, &wait->result);
+}
+
+static void uring_wait_end(struct uring_wait *wait, int res)
+{
+	unsigned long flags;
+	bool mine;
+
+	spin_lock_irqsave(&wait->waits->lock, flags);
+	mine = uring_wait_take(wait, res);
+	spin_unlock_irqrestore(&wait->waits->lock, flags);
+	if (mine)
+		io_uring_cmd_complete_in_task(wait->cmd, uring_wait_work);
+}
+
+static enum hrtimer_restart uring_wait_timeout(struct hrtimer *timer)
+{
+	uring_wait_end(container_of(timer, struct uring_wait, timer), -ETIME);
+	return HRTIMER_NORESTART;
+}
+
+/**
+ * __dmanic_uring_wake() - something happened: end what waited for it
+ * @waits: of the queue or interrupt
+ */
+void __dmanic_uring_wake(struct dmanic_uring_waits *waits)
+{
+	struct uring_wait *wait, *next;
+	unsigned long flags;
+	LIST_HEAD(over);
+
+	spin_lock_irqsave(&waits->lock, flags);
+	list_for_each_entry_safe(wait, next, &waits->list, entry)
+		if (uring_wait_take(wait, uring_wait_over(wait)))
+			list_add_tail(&wait->entry, &over);
+	spin_unlock_irqrestore(&waits->lock, flags);
+	list_for_each_entry_safe(wait, next, &over, entry)
+		io_uring_cmd_complete_in_task(wait->cmd, uring_wait_work);
+}
+
+static int uring_wait_begin(struct io_uring_cmd *cmd, unsigned int issue_flags,
+			    const struct uring_wait *like, u64 timeout_ns)
+{
+	struct uring_wait *wait;
+	bool over;
+
+	wait = kmemdup(like, sizeof(*like), GFP_KERNEL_ACCOUNT);
+	if (!wait)
+		return -ENOMEM;
+	wait->cmd = cmd;
+	hrtimer_init(&wait->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	wait->timer.function = uring_wait_timeout;
+	*to_wait(cmd) = wait;
+	/* From here on it completes by io_uring_cmd_done() */
+	dmanic_uring_mark_cancelable(cmd, issue_flags);
+
+	spin_lock_irq(&wait->waits->lock);
+	list_add_tail(&wait->entry, &wait->waits->list);
+	/* E: on the list before looking */
+	smp_mb();
+	over = uring_wait_take(wait, uring_wait_over(wait));
+	if (!over && timeout_ns < KTIME_MAX)
+		hrtimer_start(&wait->timer, ns_to_ktime(timeout_ns), HRTIMER_MODE_REL);
+	spin_unlock_irq(&like->waits->lock);
+	/* Unless it is over, it may be gone already */
+	if (over)
+		io_uring_cmd_complete_in_task(cmd, uring_wait_work);
+	return -EIOCBQUEUED;
+}
+
+static int uring_queue_over(void *object, u64 target, u64 *result)
+{
+	struct dmanic_queue *queue = object;
+	u32 available = min(dmanic_queue_unconsumed(queue), queue->cq_entries);
+
+	*result = available;
+	if (dmanic_node_dead(queue->node))
+		return -ENODEV;
+	return available >= target ? (int)available : -EINPROGRESS;
+}
+
+static int uring_queue_wait(struct dmanic_queue *queue, struct io_uring_cmd *cmd,
+			    unsigned int issue_flags)
+{
+	const struct dmanic_uring_enter *shared = dmanic_uring_arg(cmd);
+	u64 timeout_ns = READ_ONCE(shared->timeout_ns);
+	const struct uring_wait wait = {
+		.waits = &queue->uring_waits,
+		.over = uring_queue_over,
+		.object = queue,
+		.target = READ_ONCE(shared->min_complete),
+	};
+
+	if (!DMANIC_URING_CANCEL)
+		return -EOPNOTSUPP;
+	if (READ_ONCE(shared->to_submit) || wait.target > queue->cq_entries)
+		return -EINVAL;
+	return uring_wait_begin(cmd, issue_flags, &wait, timeout_ns);
+}
+
+static int uring_irq_over(void *object, u64 target, u64 *result)
+{
+	struct dmanic_irq *irq = object;
+
+	/* F: what is counted here is in the ring */
+	*result = smp_load_acquire(&irq->raised);
+	if (dmanic_node_dead(irq->node))
+		return -ENODEV;
+	return (s64)(*result - target) >= 0 ? 0 : -EINPROGRESS;
+}
+
+/* ---- the commands ---- */
+
+/**
+ * dmanic_uring_queue_cmd() - IORING_OP_URING_CMD on a queue
+ * @cmd: the command
+ * @issue_flags: IO_URING_F_*
+ *
+ * Return: the result, or -EIOCBQUEUED.
+ */
+int dmanic_uring_queue_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	struct dmanic_queue *queue = cmd->file->private_data;
+
+	if (unlikely(issue_flags & DMANIC_URING_F_CANCEL)) {
+		if (cmd->cmd_op == DMANIC_URING_POST)
+			uring_post_cancel(queue, cmd);
+		else
+			uring_wait_end(*to_wait(cmd), -ECANCELED);
+		return 0;
+	}
+	if (unlikely(dmanic_node_dead(queue->node)))
+		return -ENODEV;
+	switch (cmd->cmd_op) {
+	case DMANIC_URING_POST:
+		return uring_queue_post(queue, cmd, issue_flags);
+	case DMANIC_URING_ENTER:
+		return uring_queue_enter(queue, cmd, issue_flags);
+	case DMANIC_URING_WAIT:
+		return uring_queue_wait(queue, cmd, issue_flags);
+	default:
+		return -ENOTTY;
+	}
+}
+
+/**
+ * dmanic_uring_irq_cmd() - IORING_OP_URING_CMD on an interrupt
+ * @cmd: the command
+ * @issue_flags: IO_URING_F_*
+ *
+ * Return: the result, or -EIOCBQUEUED.
+ */
+int dmanic_uring_irq_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
+{
+	const struct dmanic_uring_irq_wait *shared = dmanic_uring_arg(cmd);
+	struct dmanic_irq *irq = cmd->file->private_data;
+	struct uring_wait wait = {
+		.waits = &irq->uring_waits,
+		.over = uring_irq_over,
+		.object = irq,
+	};
+
+	if (unlikely(issue_flags & DMANIC_URING_F_CANCEL)) {
+		uring_wait_end(*to_wait(cmd), -ECANCELED);
+		return 0;
+	}
+	if (cmd->cmd_op != DMANIC_URING_IRQ_WAIT)
+		return -ENOTTY;
+	if (!DMANIC_URING_CANCEL)
+		return -EOPNOTSUPP;
+	wait.target = READ_ONCE(shared->target);
+	return uring_wait_begin(cmd, issue_flags, &wait, READ_ONCE(shared->timeout_ns));
+}
