@@ -39,11 +39,9 @@ void run_note(const char *format, ...)
 	va_list args;
 
 	progress_clear();
-	fputs("nicperf: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	output_say("nicperf", format, args, "");
 	va_end(args);
-	fputc('\n', stderr);
 }
 
 int run_fail(struct run *run, const char *format, ...)
