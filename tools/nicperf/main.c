@@ -65,6 +65,14 @@ int run_end_fail(struct run *run, const struct end *end)
 	return run_fail(run, "%s", end->error);
 }
 
+int run_check_entries(struct run *run, unsigned int needed)
+{
+	if (run->near.entries >= needed)
+		return 0;
+	return run_fail(run, "%s has queues of %u entries, %u are needed",
+			run->near.device, run->near.entries, needed);
+}
+
 void run_step(struct run *run, const char *what)
 {
 	progress_show(run->steps_done++, what);
