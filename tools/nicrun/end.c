@@ -12,8 +12,9 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tools/common/clock.h"
 
 #include "nicrun.h"
 
@@ -28,14 +29,6 @@ static int stopped_by;		/* signal that nicrun got */
 static bool ending;
 static uint64_t kill_at = UINT64_MAX;
 static uint64_t timeout_at = UINT64_MAX;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ULL + (uint64_t)ts.tv_nsec;
-}
 
 /* A signal that is ignored, as SIGHUP below nohup, stays so. */
 int end_watch_signals(void)
@@ -193,7 +186,7 @@ int end_poll_timeout(void)
 		return -1;
 	if (first <= now)
 		return 0;
-	if (first - now > 1000000000ULL)
+	if (first - now > NS_PER_S)
 		return 1000;
 	return (int)((first - now) / 1000000) + 1;
 }

@@ -155,8 +155,6 @@ int pace_compute(void *arg, const struct nic_tile_step *step);
 /* Sleeps end as early as the timers can. Once a process. */
 void pace_init(void);
 
-uint64_t clock_now(void);
-
 /* ---- board.c ---- */
 
 /**
