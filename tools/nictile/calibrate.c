@@ -32,7 +32,7 @@ enum { READY, FULL };		/* as a previous and a next rank would say */
  * @raise: the other's interrupts
  */
 struct end {
-	const struct calibration *of;
+	const struct job *of;
 	unsigned int rank;
 	struct nic_queue *queue;
 	struct nic_segment *segment;
@@ -53,14 +53,14 @@ static double median(double *samples, size_t n)
 
 /* ---- this machine ---- */
 
-static struct nic_tile_step first_tile(const struct calibration *of)
+static struct nic_tile_step first_tile(const struct job *of)
 {
 	struct nic_tile_step step = { .count = of->grid->height };
 
 	return step;
 }
 
-static double time_real(const struct calibration *of)
+static double time_real(const struct job *of)
 {
 	struct nic_tile_step step = first_tile(of);
 	double samples[TILES];
@@ -79,7 +79,7 @@ static double time_real(const struct calibration *of)
 }
 
 /* How late a tile of modelled computing ends */
-static double time_wake(const struct calibration *of)
+static double time_wake(const struct job *of)
 {
 	struct pace pace = {
 		.space = of->space, .t1_ns = of->options->t1_ns,
@@ -135,7 +135,7 @@ static int end_find(struct end *end, unsigned int other)
 
 static int end_open(struct end *end)
 {
-	const struct calibration *of = end->of;
+	const struct job *of = end->of;
 	int ret;
 
 	ret = nic_segment_alloc(of->ctx, 4 * end->face, &end->segment);
@@ -283,7 +283,7 @@ static int time_transfer(struct end *end, struct costs *costs)
 	return raise(end, FULL);
 }
 
-static int calibrate_link(const struct calibration *of, struct costs *costs)
+static int calibrate_link(const struct job *of, struct costs *costs)
 {
 	struct end end = { .of = of, .rank = nic_team_rank(of->team) };
 	unsigned int d;
@@ -309,7 +309,7 @@ static int calibrate_link(const struct calibration *of, struct costs *costs)
 	return ret;
 }
 
-int calibrate(const struct calibration *of, struct costs *costs)
+int calibrate(const struct job *of, struct costs *costs)
 {
 	unsigned int rank = nic_team_rank(of->team);
 	int ret;
