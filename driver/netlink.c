@@ -64,11 +64,13 @@ static int dmanic_dev_put(struct sk_buff *skb, struct dmanic_node *node)
 	    nla_put_u64_64bit(skb, DMANIC_A_INCARNATION,
 			      READ_ONCE(node->incarnation), DMANIC_A_PAD) ||
 	    nla_put_u32(skb, DMANIC_A_CONTEXTS,
-			atomic_read(&node->nr_contexts)) ||
+			atomic_read(&node->nr[DMANIC_KIND_CONTEXT])) ||
 	    nla_put_u32(skb, DMANIC_A_SEGMENTS,
-			atomic_read(&node->nr_segments)) ||
-	    nla_put_u32(skb, DMANIC_A_QUEUES, atomic_read(&node->nr_queues)) ||
-	    nla_put_u32(skb, DMANIC_A_IRQS, atomic_read(&node->nr_irqs)) ||
+			atomic_read(&node->nr[DMANIC_KIND_SEGMENT])) ||
+	    nla_put_u32(skb, DMANIC_A_QUEUES,
+			atomic_read(&node->nr[DMANIC_KIND_QUEUE])) ||
+	    nla_put_u32(skb, DMANIC_A_IRQS,
+			atomic_read(&node->nr[DMANIC_KIND_IRQ])) ||
 	    nla_put_u64_64bit(skb, DMANIC_A_PINNED, pinned, DMANIC_A_PAD))
 		return -EMSGSIZE;
 	return dmanic_netlink_model_put(skb, node);
@@ -353,7 +355,7 @@ static int dmanic_del_check(struct genl_info *info,
 			continue;
 		found = true;
 		busy |= dmanic_node_busy(node);
-		contexts += atomic_read(&node->nr_contexts);
+		contexts += atomic_read(&node->nr[DMANIC_KIND_CONTEXT]);
 	}
 	if (!found)
 		return dmanic_no_such_device(info, selector);
