@@ -6,7 +6,6 @@
  * dmanic_ctx_destroy() runs; what is left are segments and connections.
  */
 #include <linux/cred.h>
-#include <linux/sched/user.h>
 #include <linux/slab.h>
 
 #include "dmanic.h"
@@ -29,7 +28,6 @@ struct dmanic_ctx *dmanic_ctx_create(struct dmanic_node *node, struct file *file
 		return ERR_PTR(-ENOMEM);
 	ctx->node = node;
 	ctx->file = file;
-	ctx->user = get_uid(current_user());
 	mutex_init(&ctx->lock);
 	xa_init_flags(&ctx->segments, 0);
 	xa_init_flags(&ctx->remotes, XA_FLAGS_ALLOC1);
@@ -38,17 +36,22 @@ struct dmanic_ctx *dmanic_ctx_create(struct dmanic_node *node, struct file *file
 	ret = -ENODEV;
 	if (node->dead)
 		goto err_unlock;
-	ret = dmanic_limit_take(&node->nr_contexts, DMANIC_MAX_CONTEXTS,
-				DMANIC_LIMIT_CONTEXTS, NULL);
-	if (ret)
+	ctx->account = dmanic_account_get(node, current_user());
+	if (IS_ERR(ctx->account)) {
+		ret = PTR_ERR(ctx->account);
 		goto err_unlock;
+	}
+	ret = dmanic_account_take(ctx, DMANIC_KIND_CONTEXT, NULL);
+	if (ret)
+		goto err_account;
 	list_add_tail(&ctx->entry, &node->contexts);
 	mutex_unlock(&node->lock);
 	return ctx;
 
+err_account:
+	dmanic_account_put(node, ctx->account);
 err_unlock:
 	mutex_unlock(&node->lock);
-	free_uid(ctx->user);
 	kfree(ctx);
 	return ERR_PTR(ret);
 }
@@ -66,9 +69,9 @@ void dmanic_ctx_destroy(struct dmanic_ctx *ctx)
 
 	mutex_lock(&node->lock);
 	list_del(&ctx->entry);
+	dmanic_account_give(ctx, DMANIC_KIND_CONTEXT);
+	dmanic_account_put(node, ctx->account);
 	mutex_unlock(&node->lock);
-	atomic_dec(&node->nr_contexts);
-	free_uid(ctx->user);
 	kfree(ctx);
 }
 
@@ -103,6 +106,7 @@ int dmanic_ctx_query(struct dmanic_ctx *ctx, struct dmanic_query *query)
 		.max_irq_depth = DMANIC_MAX_IRQ_DEPTH,
 		.max_connections = DMANIC_MAX_CONNECTIONS,
 		.max_contexts = DMANIC_MAX_CONTEXTS,
+		.user_share = DMANIC_USER_SHARE,
 	};
 	strscpy(query->name, node->name, sizeof(query->name));
 	strscpy(query->link, node->link->type, sizeof(query->link));

@@ -7,6 +7,7 @@
  *	node      a device, one node of a link. Made by the link (netlink),
  *	          embedded in the link's own struct. [device refcount]
  *	ctx       an open file of a node. [its file]
+ *	account   what one user has of a node. [refcount: his contexts]
  *	mem       pinned pages: of a segment or of a ring. [refcount: segment,
  *	          mappings, operations in flight]
  *	segment   memory a context may use as the local side. [ctx]
@@ -35,7 +36,8 @@
  *	dmanic_nodes_lock   mutex: the list of nodes, making and removing them
  *	ctx->lock           mutex: segments and remotes of the context (writers;
  *	                    readers use RCU)
- *	node->lock          mutex: contexts, queues, irqs, names of the node
+ *	node->lock          mutex: contexts, accounts, queues, irqs, names of the
+ *	                    node
  *	queue->submit_lock  mutex: one submitter at a time; sq_head
  *	link's own locks    spinlock
  *	uring_waits.lock    spinlock, irqs off: commands that wait
@@ -82,6 +84,7 @@
 #include "compat.h"
 #include "uring.h"
 
+struct dmanic_account;
 struct dmanic_link_ops;
 struct dmanic_ctx;
 struct dmanic_late;
@@ -100,6 +103,9 @@ struct vm_area_struct;
 #define DMANIC_MAX_CONNECTIONS		1048576U
 #define DMANIC_MAX_CONTEXTS		4096U
 
+/* Of what a device may have, one user may have this part: a quarter */
+#define DMANIC_USER_SHARE		4U
+
 /* Ids and handles are below this: id << 40 is a (signed) mmap offset */
 #define DMANIC_ID_END			4194304U /* 2^22 */
 
@@ -114,6 +120,15 @@ struct dmanic_stats {
 };
 
 /* ---- node (node.c) ---- */
+
+/* What is counted of a device and of each of its users (account.c) */
+enum dmanic_kind {
+	DMANIC_KIND_CONTEXT,
+	DMANIC_KIND_SEGMENT,
+	DMANIC_KIND_QUEUE,
+	DMANIC_KIND_IRQ,
+	DMANIC_KINDS
+};
 
 /**
  * struct dmanic_node - a device
@@ -130,6 +145,7 @@ struct dmanic_stats {
  *	removes the node first
  * @lock: see the head comment
  * @contexts: struct dmanic_ctx.entry
+ * @accounts: struct dmanic_account.entry
  * @queues: struct dmanic_queue.entry
  * @irqs: struct dmanic_irq.entry
  * @exports: id to struct dmanic_export; NULL while an id is only reserved
@@ -137,10 +153,7 @@ struct dmanic_stats {
  * @names: published exports by hash of their name
  * @publish_seq: counts published names, under @lock
  * @published: woken when @publish_seq changes or the node goes
- * @nr_contexts: open contexts
- * @nr_segments: segments of all contexts
- * @nr_queues: queues of all contexts
- * @nr_irqs: interrupts of all contexts
+ * @nr: objects of all contexts, and these, by enum dmanic_kind
  * @pinned: bytes of all mem objects
  * @stats: counters
  */
@@ -156,8 +169,9 @@ struct dmanic_node {
 	const struct dmanic_link_ops *link;
 	struct net *net;
 
-	struct mutex lock; /* protects contexts, queues, irqs, names */
+	struct mutex lock; /* protects contexts, accounts, queues, irqs, names */
 	struct list_head contexts;
+	struct list_head accounts;
 	struct list_head queues;
 	struct list_head irqs;
 
@@ -167,10 +181,7 @@ struct dmanic_node {
 	unsigned int publish_seq;
 	wait_queue_head_t published;
 
-	atomic_t nr_contexts;
-	atomic_t nr_segments;
-	atomic_t nr_queues;
-	atomic_t nr_irqs;
+	atomic_t nr[DMANIC_KINDS];
 	atomic64_t pinned;
 	struct dmanic_stats __percpu *stats;
 };
@@ -187,8 +198,6 @@ struct dmanic_node *dmanic_node_find(struct net *net, const char *name);
 void dmanic_node_put(struct dmanic_node *node);
 bool dmanic_node_busy(struct dmanic_node *node);
 void dmanic_node_remove_all(struct net *net);
-int dmanic_limit_take(atomic_t *count, u32 max, u32 limit,
-		      struct dmanic_refusal *refusal);
 
 static inline bool dmanic_node_dead(const struct dmanic_node *node)
 {
@@ -302,7 +311,7 @@ static inline bool dmanic_range_ok(u64 size, u64 offset, u64 length)
  * struct dmanic_ctx - an open file of a node
  * @node: the device; counted by the open file
  * @file: the open file; queues and interrupts hold it
- * @user: who opened it is charged for its memory
+ * @account: of who opened it, charged for its memory and what else it has
  * @entry: in node->contexts
  * @lock: see the head comment
  * @segments: id to struct dmanic_segment
@@ -313,7 +322,7 @@ static inline bool dmanic_range_ok(u64 size, u64 offset, u64 length)
 struct dmanic_ctx {
 	struct dmanic_node *node;
 	struct file *file;
-	struct user_struct *user;
+	struct dmanic_account *account;
 	struct list_head entry;
 	struct mutex lock; /* writers of segments and remotes */
 	struct xarray segments;
@@ -325,6 +334,31 @@ struct dmanic_ctx {
 struct dmanic_ctx *dmanic_ctx_create(struct dmanic_node *node, struct file *file);
 void dmanic_ctx_destroy(struct dmanic_ctx *ctx);
 int dmanic_ctx_query(struct dmanic_ctx *ctx, struct dmanic_query *query);
+
+/* ---- accounts (account.c) ---- */
+
+/**
+ * struct dmanic_account - what one user has of a node
+ * @entry: in node->accounts
+ * @ref: contexts
+ * @user: who opened them
+ * @nr: objects, by enum dmanic_kind
+ */
+struct dmanic_account {
+	struct list_head entry;
+	refcount_t ref;
+	struct user_struct *user;
+	atomic_t nr[DMANIC_KINDS];
+};
+
+struct dmanic_account *dmanic_account_get(struct dmanic_node *node,
+					  struct user_struct *user);
+void dmanic_account_put(struct dmanic_node *node, struct dmanic_account *account);
+int dmanic_account_take(struct dmanic_ctx *ctx, enum dmanic_kind kind,
+			struct dmanic_refusal *refusal);
+void dmanic_account_give(struct dmanic_ctx *ctx, enum dmanic_kind kind);
+int dmanic_limit_take(atomic_t *count, u32 max, u32 limit,
+		      struct dmanic_refusal *refusal);
 
 /* ---- exports (export.c) ---- */
 

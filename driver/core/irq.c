@@ -163,7 +163,7 @@ static void irq_free(struct dmanic_irq *irq)
 		dmanic_mem_put_sleep(irq->ring_mem);
 	if (irq->eventfd)
 		eventfd_ctx_put(irq->eventfd);
-	atomic_dec(&irq->node->nr_irqs);
+	dmanic_account_give(irq->ctx, DMANIC_KIND_IRQ);
 	kfree(irq);
 }
 
@@ -225,13 +225,12 @@ static struct dmanic_irq *irq_new(struct dmanic_ctx *ctx,
 	struct dmanic_irq *irq;
 	int ret;
 
-	ret = dmanic_limit_take(&ctx->node->nr_irqs, DMANIC_MAX_IRQS,
-				DMANIC_LIMIT_IRQS, &arg->refusal);
+	ret = dmanic_account_take(ctx, DMANIC_KIND_IRQ, &arg->refusal);
 	if (ret)
 		return ERR_PTR(ret);
 	irq = kzalloc(sizeof(*irq), GFP_KERNEL_ACCOUNT);
 	if (!irq) {
-		atomic_dec(&ctx->node->nr_irqs);
+		dmanic_account_give(ctx, DMANIC_KIND_IRQ);
 		return ERR_PTR(-ENOMEM);
 	}
 	irq->ctx = ctx;

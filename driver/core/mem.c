@@ -142,7 +142,7 @@ static struct dmanic_mem *mem_new(struct dmanic_ctx *ctx, u64 length,
 	mem->first = first;
 	mem->nr_pages = DIV_ROUND_UP(length + first, PAGE_SIZE);
 	mem->node = ctx->node;
-	mem->user = ctx->user;
+	mem->user = ctx->account->user;
 
 	ret = mem_charge(mem, refusal);
 	if (ret)

@@ -55,6 +55,7 @@ int dmanic_node_init(struct dmanic_node *node, struct net *net,
 	mutex_init(&node->lock);
 	INIT_LIST_HEAD(&node->entry);
 	INIT_LIST_HEAD(&node->contexts);
+	INIT_LIST_HEAD(&node->accounts);
 	INIT_LIST_HEAD(&node->queues);
 	INIT_LIST_HEAD(&node->irqs);
 	xa_init_flags(&node->exports, XA_FLAGS_ALLOC1);
@@ -168,7 +169,7 @@ void dmanic_node_put(struct dmanic_node *node)
  */
 bool dmanic_node_busy(struct dmanic_node *node)
 {
-	return atomic_read(&node->nr_contexts);
+	return atomic_read(&node->nr[DMANIC_KIND_CONTEXT]);
 }
 
 /**
@@ -184,26 +185,4 @@ void dmanic_node_remove_all(struct net *net)
 		if (!net || net_eq(node->net, net))
 			dmanic_node_remove(node);
 	mutex_unlock(&dmanic_nodes_lock);
-}
-
-/**
- * dmanic_limit_take() - count one more of something that is limited
- * @count: how many there are
- * @max: how many there may be
- * @limit: DMANIC_LIMIT_* for the refusal
- * @refusal: filled on failure
- *
- * Return: 0, then atomic_dec(@count) gives it back; -EDQUOT.
- */
-int dmanic_limit_take(atomic_t *count, u32 max, u32 limit,
-		      struct dmanic_refusal *refusal)
-{
-	if (atomic_add_unless(count, 1, max))
-		return 0;
-	if (refusal) {
-		refusal->limit = limit;
-		refusal->asked = (u64)max + 1;
-		refusal->allowed = max;
-	}
-	return -EDQUOT;
 }

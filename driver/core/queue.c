@@ -213,7 +213,7 @@ static void queue_free(struct dmanic_queue *queue)
 	if (queue->ring_mem)
 		dmanic_mem_put_sleep(queue->ring_mem);
 	kvfree(queue->ops);
-	atomic_dec(&queue->node->nr_queues);
+	dmanic_account_give(queue->ctx, DMANIC_KIND_QUEUE);
 	call_rcu(&queue->rcu, queue_free_rcu);
 }
 
@@ -331,13 +331,12 @@ static struct dmanic_queue *queue_new(struct dmanic_ctx *ctx,
 	struct dmanic_queue *queue;
 	int ret;
 
-	ret = dmanic_limit_take(&ctx->node->nr_queues, DMANIC_MAX_QUEUES,
-				DMANIC_LIMIT_QUEUES, &arg->refusal);
+	ret = dmanic_account_take(ctx, DMANIC_KIND_QUEUE, &arg->refusal);
 	if (ret)
 		return ERR_PTR(ret);
 	queue = kzalloc(sizeof(*queue), GFP_KERNEL_ACCOUNT);
 	if (!queue) {
-		atomic_dec(&ctx->node->nr_queues);
+		dmanic_account_give(ctx, DMANIC_KIND_QUEUE);
 		return ERR_PTR(-ENOMEM);
 	}
 	queue->ctx = ctx;

@@ -49,15 +49,14 @@ int dmanic_segment_create(struct dmanic_ctx *ctx, struct dmanic_segment_create *
 	arg->id = 0;
 	arg->mmap_offset = 0;
 	memset(&arg->refusal, 0, sizeof(arg->refusal));
-	ret = dmanic_limit_take(&node->nr_segments, DMANIC_MAX_SEGMENTS,
-				DMANIC_LIMIT_SEGMENTS, &arg->refusal);
+	ret = dmanic_account_take(ctx, DMANIC_KIND_SEGMENT, &arg->refusal);
 	if (ret)
 		return ret;
 
 	ret = -ENOMEM;
 	seg = kzalloc(sizeof(*seg), GFP_KERNEL_ACCOUNT);
 	if (!seg)
-		goto err_limit;
+		goto err_account;
 	seg->mem = segment_mem_create(ctx, arg);
 	if (IS_ERR(seg->mem)) {
 		ret = PTR_ERR(seg->mem);
@@ -87,8 +86,8 @@ err_mem:
 	dmanic_mem_put_sleep(seg->mem);
 err_free:
 	kfree(seg);
-err_limit:
-	atomic_dec(&node->nr_segments);
+err_account:
+	dmanic_account_give(ctx, DMANIC_KIND_SEGMENT);
 	return ret;
 }
 
@@ -118,7 +117,7 @@ static void segment_free(struct dmanic_ctx *ctx, struct dmanic_segment *seg)
 		dmanic_export_free(seg->export);
 	dmanic_export_unreserve(ctx->node, seg->id);
 	dmanic_mem_put_sleep(seg->mem);
-	atomic_dec(&ctx->node->nr_segments);
+	dmanic_account_give(ctx, DMANIC_KIND_SEGMENT);
 	kfree(seg);
 }
 

@@ -96,6 +96,10 @@ static int fail_open(int err, const char *path)
 		return nic_fail(NULL, -EACCES,
 				"permission denied; join the group dmanic (\"usermod -aG dmanic $USER\", log in again), or install the udev rule 60-dmanic.rules",
 				"open %s", path);
+	case EDQUOT:
+		return nic_fail(NULL, -EDQUOT,
+				"it is open too often, by this user or by all; close some, or run with CAP_SYS_RESOURCE if it is this user",
+				"open %s", path);
 	case ENXIO:
 		err = ENODEV;
 		break;

@@ -146,6 +146,9 @@ static void memlock_cause(char *buf, const struct dmanic_refusal *refusal,
 			 limit, nic_size_text(size, refusal->asked));
 }
 
+/* What a user has is that of all his programs together */
+#define USER_REMEDY	", also in other programs of the user, or run with CAP_SYS_RESOURCE"
+
 const char *nic_refusal_cause(char *buf, int ret,
 			      const struct dmanic_refusal *refusal,
 			      uint64_t bytes)
@@ -170,6 +173,14 @@ const char *nic_refusal_cause(char *buf, int ret,
 			"ask for fewer", false },
 		[DMANIC_LIMIT_CONTEXTS] = { "open contexts on the device",
 			"close some", false },
+		[DMANIC_LIMIT_USER_SEGMENTS] = { "segments of one user on the device",
+			"free some, use larger ones" USER_REMEDY, false },
+		[DMANIC_LIMIT_USER_QUEUES] = { "queues of one user on the device",
+			"destroy some" USER_REMEDY, false },
+		[DMANIC_LIMIT_USER_IRQS] = { "interrupts of one user on the device",
+			"destroy some" USER_REMEDY, false },
+		[DMANIC_LIMIT_USER_CONTEXTS] = { "open contexts of one user on the device",
+			"close some" USER_REMEDY, false },
 	};
 	char allowed[NIC_SIZE_MAX], asked[NIC_SIZE_MAX];
 	uint32_t limit = refusal->limit;

@@ -95,7 +95,7 @@ NIC_AT(dmanic_query, max_irqs, 68);
 NIC_AT(dmanic_query, max_irq_depth, 72);
 NIC_AT(dmanic_query, max_connections, 76);
 NIC_AT(dmanic_query, max_contexts, 80);
-NIC_AT(dmanic_query, reserved2, 84);
+NIC_AT(dmanic_query, user_share, 84);
 NIC_AT(dmanic_query, name, 88);
 NIC_AT(dmanic_query, link, 120);
 

@@ -261,6 +261,20 @@ __u32 segment_connect(const struct node *node, const struct segment *segment)
 	return handle;
 }
 
+struct alone alone_make(const struct model *model, __u64 length)
+{
+	struct alone made;
+	struct fabric own;
+
+	fabric_make(&own, "a", 1, model);
+	made.node = node_open(&own, 0);
+	made.local = segment_make(&made.node, length);
+	made.target = segment_make(&made.node, length);
+	segment_export(&made.target, DMANIC_RIGHT_WRITE);
+	made.handle = segment_connect(&made.node, &made.target);
+	return made;
+}
+
 __u32 irq_connect(const struct node *node, const struct irq *irq)
 {
 	__u32 handle = 0;

@@ -40,6 +40,14 @@ struct segment {
 	size_t map_bytes;	/* 0: user memory, not mapped by us */
 };
 
+/* A node in a fabric of its own, and what it needs to write to itself */
+struct alone {
+	struct node node;
+	struct segment local;
+	struct segment target;
+	__u32 handle;		/* to the target */
+};
+
 struct queue {
 	int fd;
 	__u32 sq_entries;
@@ -107,6 +115,7 @@ int connect_name(const struct node *node, __u32 flags, __u32 to,
 		 const char *name, const __u64 *secret, __u64 timeout_ns,
 		 __u32 *handle);
 __u32 segment_connect(const struct node *node, const struct segment *segment);
+struct alone alone_make(const struct model *model, __u64 length);
 __u32 irq_connect(const struct node *node, const struct irq *irq);
 int disconnect(const struct node *node, __u32 handle);
 
@@ -173,6 +182,7 @@ static inline void store32(__u32 *place, __u32 value)
 #define segment_export(...)	(CALLER, segment_export(__VA_ARGS__))
 #define segment_publish(...)	(CALLER, segment_publish(__VA_ARGS__))
 #define segment_connect(...)	(CALLER, segment_connect(__VA_ARGS__))
+#define alone_make(...)		(CALLER, alone_make(__VA_ARGS__))
 #define irq_connect(...)	(CALLER, irq_connect(__VA_ARGS__))
 #define queue_make(...)		(CALLER, queue_make(__VA_ARGS__))
 #define queue_sqe(...)		(CALLER, queue_sqe(__VA_ARGS__))

@@ -445,25 +445,14 @@ TEST_F(queue, full_completion_ring_leaves_entries)
 TEST_F(queue, operations_in_flight_hold_their_room)
 {
 	struct model slow = { .latency_ns = slow_ns(200) };
-	struct fabric own;
-	struct node node;
-	struct segment local, remote;
+	struct alone alone = alone_make(&slow, 64);
+	struct queue queue = queue_make(&alone.node, 2, 2);
 	struct dmanic_cqe cqe;
-	struct queue queue;
-	__u32 handle;
 
-	fabric_make(&own, "a", 1, &slow);
-	node = node_open(&own, 0);
-	local = segment_make(&node, 64);
-	remote = segment_make(&node, 64);
-	segment_export(&remote, DMANIC_RIGHT_WRITE);
-	handle = segment_connect(&node, &remote);
-	queue = queue_make(&node, 2, 2);
-
-	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, local.id, 0, handle, 0,
-				      8);
-	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, local.id, 0, handle, 8,
-				      8);
+	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, alone.local.id, 0,
+				      alone.handle, 0, 8);
+	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, alone.local.id, 0,
+				      alone.handle, 8, 8);
 	ASSERT_EQ(queue_enter(&queue, 2, 0, 0), 0);
 	ASSERT_EQ(queue.submitted, 2);
 	if (load32(&queue.ring->cq_tail))

@@ -367,25 +367,15 @@ static void *take_and_wait(void *data)
 TEST(room, waiting_enter_takes_what_was_left)
 {
 	struct model slow = { .bandwidth = 1000000 };
-	struct segment local, target;
+	struct alone alone = alone_make(&slow, 65536);
+	struct queue queue = queue_make(&alone.node, 4, 4);
 	struct taker taker;
-	struct fabric own;
-	struct queue queue;
-	struct node node;
 	pthread_t thread;
 	unsigned int i;
-	__u32 handle;
 
-	fabric_make(&own, "a", 1, &slow);
-	node = node_open(&own, 0);
-	local = segment_make(&node, 65536);
-	target = segment_make(&node, 65536);
-	segment_export(&target, DMANIC_RIGHT_WRITE);
-	handle = segment_connect(&node, &target);
-	queue = queue_make(&node, 4, 4);
 	for (i = 0; i < 8; i++) {
-		*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, local.id, 0,
-					      handle, 0, 40000);
+		*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, alone.local.id,
+					      0, alone.handle, 0, 40000);
 		if (i == 3)
 			queue_submit(&queue);
 	}

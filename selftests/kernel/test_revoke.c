@@ -327,38 +327,28 @@ TEST_F(handle, owner_that_closed_is_NO_SEGMENT)
 TEST_F(handle, local_side_destroyed_in_flight_finishes)
 {
 	struct model slow = { .latency_ns = slow_ns(100) };
-	struct segment local, target;
+	struct alone alone = alone_make(&slow, BYTES);
+	struct queue queue = queue_make(&alone.node, 4, 4);
 	struct device device;
-	struct fabric own;
-	struct queue queue;
-	struct node node;
-	__u32 handle;
 	__u8 *data;
 
-	fabric_make(&own, "a", 1, &slow);
-	node = node_open(&own, 0);
-	local = segment_make(&node, BYTES);
-	target = segment_make(&node, BYTES);
-	segment_export(&target, DMANIC_RIGHT_WRITE);
-	handle = segment_connect(&node, &target);
-	queue = queue_make(&node, 4, 4);
-	memset(local.data, 0x77, BYTES);
-	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, local.id, 0, handle, 0,
-				      BYTES);
-	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, local.id, 0, handle, 0,
-				      BYTES);
+	memset(alone.local.data, 0x77, BYTES);
+	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, alone.local.id, 0,
+				      alone.handle, 0, BYTES);
+	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, alone.local.id, 0,
+				      alone.handle, 0, BYTES);
 	queue_submit(&queue);
-	ASSERT_EQ(segment_destroy(&local), 0);
-	ASSERT_EQ(disconnect(&node, handle), 0);
-	segment_unmap(&local);
+	ASSERT_EQ(segment_destroy(&alone.local), 0);
+	ASSERT_EQ(disconnect(&alone.node, alone.handle), 0);
+	segment_unmap(&alone.local);
 	/* Somebody else's memory now, if it were free */
 	data = malloc(BYTES);
 	ASSERT_TRUE(data);
 	memset(data, 0x12, BYTES);
 	EXPECT_EQ(queue_wait(&queue).status, DMANIC_STATUS_OK);
 	EXPECT_EQ(queue_wait(&queue).status, DMANIC_STATUS_OK);
-	EXPECT_TRUE(all_bytes(target.data, BYTES, 0x77));
-	EXPECT_TRUE(WAIT_FOR(!device_get(node.name, &device) &&
+	EXPECT_TRUE(all_bytes(alone.target.data, BYTES, 0x77));
+	EXPECT_TRUE(WAIT_FOR(!device_get(alone.node.name, &device) &&
 			     device.segments == 1 &&
 			     device.pinned < 2 * BYTES));
 	free(data);

@@ -443,28 +443,19 @@ TEST_F(hostile, closed_with_operations_in_flight)
 {
 	struct model slow = { .latency_ns = slow_ns(10000) };
 	__u64 start = now_ns();
-	struct segment local, target;
+	struct alone alone = alone_make(&slow, BYTES);
 	struct device device;
-	struct fabric own;
 	struct queue queue;
-	struct node node;
-	__u32 handle;
 	unsigned int i;
 
-	fabric_make(&own, "a", 1, &slow);
-	node = node_open(&own, 0);
-	local = segment_make(&node, BYTES);
-	target = segment_make(&node, BYTES);
-	segment_export(&target, DMANIC_RIGHT_WRITE);
-	handle = segment_connect(&node, &target);
 	for (i = 0; i < 10; i++) {
-		queue = queue_make(&node, 2, 2);
-		*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, local.id, 0,
-					      handle, 0, BYTES);
+		queue = queue_make(&alone.node, 2, 2);
+		*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, alone.local.id,
+					      0, alone.handle, 0, BYTES);
 		queue_submit(&queue);
 		queue_close(&queue);
 	}
-	ASSERT_EQ(device_get(node.name, &device), 0);
+	ASSERT_EQ(device_get(alone.node.name, &device), 0);
 	EXPECT_EQ(device.queues, 0);
 	/* Cancelled, not waited for */
 	EXPECT_LT(now_ns() - start, slow.latency_ns);

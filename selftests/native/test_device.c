@@ -21,9 +21,7 @@ static struct nic_irq *irq;
 
 static void start(void)
 {
-	fake.fail_open = 0;
-	fake.fail_with = 0;
-	fake.abi = DMANIC_ABI_VERSION;
+	fake_reset();
 	if (nic_open("nic3", &ctx))
 		abort();
 }
@@ -90,6 +88,7 @@ TEST(device__cannot_open)
 	EXPECT_CONTAINS(nic_error_detail(NULL), "removed");
 	fake.fail_open = EDQUOT;
 	EXPECT_EQ(nic_open("nic0", &ctx), -EDQUOT);
+	EXPECT_CONTAINS(nic_error_detail(NULL), "open too often, by this user");
 	fake.fail_open = ENOENT;
 	EXPECT_EQ(nic_open("no such", &ctx), -ENOENT);
 	EXPECT_CONTAINS(nic_error_detail(NULL),
@@ -153,6 +152,16 @@ TEST(error__limits)
 	EXPECT_EQ(nic_queue_create(ctx, 64, &queue), -EDQUOT);
 	EXPECT_CONTAINS(nic_error_detail(ctx),
 			"the limit of queues on the device is 4096 and this makes 4097; destroy some");
+	refuse(EDQUOT, DMANIC_LIMIT_USER_QUEUES, 1025, 1024);
+	EXPECT_EQ(nic_queue_create(ctx, 64, &queue), -EDQUOT);
+	EXPECT_DETAIL(ctx,
+		      "cannot make a queue of 64 entries: the limit of queues of one user on the device is 1024 and this makes 1025; destroy some, also in other programs of the user, or run with CAP_SYS_RESOURCE");
+	refuse(EDQUOT, DMANIC_LIMIT_USER_IRQS, 16385, 16384);
+	EXPECT_EQ(nic_irq_create(ctx, 2, 0, "n", NULL, &irq), -EDQUOT);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "interrupts of one user");
+	refuse(EDQUOT, DMANIC_LIMIT_USER_SEGMENTS, 16385, 16384);
+	EXPECT_EQ(nic_segment_alloc(ctx, 1, &seg), -EDQUOT);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "segments of one user");
 	refuse(EDQUOT, DMANIC_LIMIT_IRQ_DEPTH, 2, 1);
 	EXPECT_EQ(nic_irq_create(ctx, 2, NIC_IRQ_STRICT, "n", NULL, &irq), -EDQUOT);
 	EXPECT_CONTAINS(nic_error_detail(ctx),

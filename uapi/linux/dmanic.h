@@ -69,6 +69,10 @@ enum dmanic_limit {
 	DMANIC_LIMIT_QUEUE_ENTRIES = 8,	/* entries in one ring */
 	DMANIC_LIMIT_IRQ_DEPTH = 9,	/* events of one interrupt */
 	DMANIC_LIMIT_CONTEXTS = 10,	/* open contexts on the device */
+	DMANIC_LIMIT_USER_SEGMENTS = 11, /* of one user, segments on the device */
+	DMANIC_LIMIT_USER_QUEUES = 12,	/* of one user, queues on the device */
+	DMANIC_LIMIT_USER_IRQS = 13,	/* of one user, interrupts on the device */
+	DMANIC_LIMIT_USER_CONTEXTS = 14, /* of one user, open contexts there */
 };
 
 /**
@@ -118,7 +122,10 @@ struct dmanic_refusal {
  * @max_irq_depth: events kept by one interrupt (out)
  * @max_connections: of one context (out)
  * @max_contexts: open at once on this device (out)
- * @reserved2: zero (out)
+ * @user_share: of @max_segments, @max_queues, @max_irqs and @max_contexts one
+ *	user gets this part, rounded up (4: a quarter), unless the caller has
+ *	CAP_SYS_RESOURCE in the initial user namespace; zero: an older driver,
+ *	all of it (out)
  * @name: device name, "nic0" (out)
  * @link: link type, "loop" (out)
  */
@@ -141,7 +148,7 @@ struct dmanic_query {
 	__u32 max_irq_depth;
 	__u32 max_connections;
 	__u32 max_contexts;
-	__u32 reserved2;
+	__u32 user_share;
 	char name[DMANIC_NAME_MAX];
 	char link[DMANIC_NAME_MAX];
 };
