@@ -2,9 +2,10 @@
 /*
  * netlink.c - control plane: generic netlink family "dmanic"
  *
- * Owns the family, its policies and its error texts. Objects are made and
- * removed by the links and node.c; all of it happens under dmanic_nodes_lock,
- * so the family runs its commands in parallel to other families.
+ * Owns the family, its policies and its error texts; those of the nested model
+ * are in netlink_model.c. Objects are made and removed by the links and node.c;
+ * all of it happens under dmanic_nodes_lock, so the family runs its commands in
+ * parallel to other families.
  *
  * A request sees the devices of its own network namespace only. What a command
  * does not use is refused by its policy. The texts of the extended
@@ -19,6 +20,7 @@
 
 #include "dmanic.h"
 #include "link.h"
+#include "netlink.h"
 
 /* A prefix leaves room for the three digits of the largest node number */
 #define DMANIC_PREFIX_MAX	(DMANIC_NAME_MAX - 1 - 3)
@@ -37,117 +39,6 @@ static u32 dmanic_generation = 1;
 
 /* Made when first needed, then never changed; under dmanic_nodes_lock */
 static char *dmanic_busy_texts[DMANIC_BUSY_TEXTS];
-
-#define DMANIC_NAME_POLICY	{ .type = NLA_NUL_STRING, \
-				  .len = DMANIC_NAME_MAX - 1 }
-
-/* ---- the model ---- */
-
-static const struct nla_policy dmanic_model_policy[DMANIC_MODEL_A_MAX + 1] = {
-	[DMANIC_MODEL_A_NAME] = DMANIC_NAME_POLICY,
-	[DMANIC_MODEL_A_START_NS] = { .type = NLA_U64 },
-	[DMANIC_MODEL_A_INTERRUPT_NS] = { .type = NLA_U64 },
-	[DMANIC_MODEL_A_LATENCY_NS] = { .type = NLA_U64 },
-	[DMANIC_MODEL_A_BANDWIDTH] = { .type = NLA_U64 },
-	[DMANIC_MODEL_A_SCALE] = { .type = NLA_U32 },
-	[DMANIC_MODEL_A_JITTER_NS] = { .type = NLA_U64 },
-	[DMANIC_MODEL_A_SEED] = { .type = NLA_U64 },
-};
-
-/* Where the 64-bit values are; @cost: changed, it is another card */
-static const struct {
-	int attr;
-	size_t offset;
-	bool cost;
-} dmanic_model_values[] = {
-	{ DMANIC_MODEL_A_START_NS,
-	  offsetof(struct dmanic_model, start_ns), true },
-	{ DMANIC_MODEL_A_INTERRUPT_NS,
-	  offsetof(struct dmanic_model, interrupt_ns), true },
-	{ DMANIC_MODEL_A_LATENCY_NS,
-	  offsetof(struct dmanic_model, latency_ns), true },
-	{ DMANIC_MODEL_A_BANDWIDTH,
-	  offsetof(struct dmanic_model, bandwidth), true },
-	{ DMANIC_MODEL_A_JITTER_NS,
-	  offsetof(struct dmanic_model, jitter_ns), true },
-	{ DMANIC_MODEL_A_SEED,
-	  offsetof(struct dmanic_model, seed), false },
-};
-
-static int dmanic_model_put(struct sk_buff *skb, struct dmanic_node *node)
-{
-	struct dmanic_model model = { };
-	struct nlattr *nest;
-	const u64 *value;
-	size_t i;
-
-	if (!node->link->get_model)
-		return 0;
-	node->link->get_model(node, &model);
-
-	nest = nla_nest_start(skb, DMANIC_A_MODEL);
-	if (!nest)
-		return -EMSGSIZE;
-	if (nla_put_string(skb, DMANIC_MODEL_A_NAME, model.name) ||
-	    nla_put_u32(skb, DMANIC_MODEL_A_SCALE, model.scale))
-		return -EMSGSIZE;
-	for (i = 0; i < ARRAY_SIZE(dmanic_model_values); i++) {
-		value = (void *)&model + dmanic_model_values[i].offset;
-		if (nla_put_u64_64bit(skb, dmanic_model_values[i].attr, *value,
-				      DMANIC_MODEL_A_PAD))
-			return -EMSGSIZE;
-	}
-	nla_nest_end(skb, nest);
-	return 0;
-}
-
-/*
- * Change @model as the request asks. Scale and seed say how a card is played,
- * not which card it is, so they leave it its name.
- */
-static int dmanic_model_change(struct dmanic_model *model,
-			       const struct nlattr *nest,
-			       struct netlink_ext_ack *extack)
-{
-	struct nlattr *attrs[DMANIC_MODEL_A_MAX + 1];
-	const char *why = "the model makes no sense";
-	const struct nlattr *attr;
-	size_t i;
-	int ret;
-
-	ret = nla_parse_nested(attrs, DMANIC_MODEL_A_MAX, nest,
-			       dmanic_model_policy, extack);
-	if (ret)
-		return ret;
-
-	attr = attrs[DMANIC_MODEL_A_NAME];
-	if (attr) {
-		ret = dmanic_model_preset(model, nla_data(attr));
-		if (ret) {
-			NL_SET_ERR_MSG_ATTR(extack, attr,
-					    "no such model preset; presets: none, sci-d330, eth-25g");
-			return ret;
-		}
-	}
-	for (i = 0; i < ARRAY_SIZE(dmanic_model_values); i++) {
-		attr = attrs[dmanic_model_values[i].attr];
-		if (!attr)
-			continue;
-		*(u64 *)((void *)model + dmanic_model_values[i].offset) =
-			nla_get_u64(attr);
-		if (dmanic_model_values[i].cost)
-			strscpy(model->name, "custom", sizeof(model->name));
-	}
-	if (attrs[DMANIC_MODEL_A_SCALE])
-		model->scale = nla_get_u32(attrs[DMANIC_MODEL_A_SCALE]);
-
-	ret = dmanic_model_check(model, &why);
-	if (ret) {
-		extack->_msg = why;
-		NL_SET_BAD_ATTR(extack, nest);
-	}
-	return ret;
-}
 
 /* ---- showing devices ---- */
 
@@ -180,7 +71,7 @@ static int dmanic_dev_put(struct sk_buff *skb, struct dmanic_node *node)
 	    nla_put_u32(skb, DMANIC_A_IRQS, atomic_read(&node->nr_irqs)) ||
 	    nla_put_u64_64bit(skb, DMANIC_A_PINNED, pinned, DMANIC_A_PAD))
 		return -EMSGSIZE;
-	return dmanic_model_put(skb, node);
+	return dmanic_netlink_model_put(skb, node);
 }
 
 static int dmanic_stats_put(struct sk_buff *skb, struct dmanic_node *node)
@@ -371,7 +262,7 @@ static int dmanic_loop_new(struct genl_info *info)
 	}
 	ret = dmanic_model_preset(&model, "none");
 	if (!ret && nest)
-		ret = dmanic_model_change(&model, nest, info->extack);
+		ret = dmanic_netlink_model_change(&model, nest, info->extack);
 	if (ret)
 		return ret;
 
@@ -514,7 +405,7 @@ static int dmanic_set_node(struct dmanic_node *node, struct genl_info *info,
 	}
 	if (nest) {
 		link->get_model(node, &model);
-		ret = dmanic_model_change(&model, nest, info->extack);
+		ret = dmanic_netlink_model_change(&model, nest, info->extack);
 		if (ret)
 			return ret;
 		if (!check)
@@ -579,7 +470,7 @@ static const struct nla_policy dmanic_new_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
 	[DMANIC_A_TYPE] = DMANIC_NAME_POLICY,
 	[DMANIC_A_NODES] = { .type = NLA_U32 },
-	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_model_policy),
+	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_netlink_model_policy),
 };
 
 static const struct nla_policy dmanic_del_policy[DMANIC_A_MAX + 1] = {
@@ -592,7 +483,7 @@ static const struct nla_policy dmanic_set_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
 	[DMANIC_A_FABRIC] = DMANIC_NAME_POLICY,
 	[DMANIC_A_FAILED] = NLA_POLICY_MAX(NLA_U8, 1),
-	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_model_policy),
+	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_netlink_model_policy),
 };
 
 #define DMANIC_OP_GET(_cmd) {				\

@@ -239,13 +239,14 @@ int nic_post_nop(struct nic_queue *queue, unsigned int flags, uint64_t cookie)
 	return post_op(queue, &sqe, flags, cookie);
 }
 
-int nic_post_put(struct nic_queue *queue, const struct nic_segment *seg,
-		 uint64_t offset, const struct nic_remote *remote,
-		 uint64_t remote_offset, uint64_t bytes, unsigned int flags,
-		 uint64_t cookie)
+static inline __attribute__((always_inline)) int
+post_move(struct nic_queue *queue, uint8_t opcode, const struct nic_segment *seg,
+	  uint64_t offset, const struct nic_remote *remote,
+	  uint64_t remote_offset, uint64_t bytes, unsigned int flags,
+	  uint64_t cookie)
 {
 	const struct dmanic_sqe sqe = {
-		.opcode = DMANIC_OP_WRITE,
+		.opcode = opcode,
 		.local = seg->id,
 		.remote = remote->handle,
 		.local_offset = offset,
@@ -256,21 +257,22 @@ int nic_post_put(struct nic_queue *queue, const struct nic_segment *seg,
 	return post_op(queue, &sqe, flags, cookie);
 }
 
+int nic_post_put(struct nic_queue *queue, const struct nic_segment *seg,
+		 uint64_t offset, const struct nic_remote *remote,
+		 uint64_t remote_offset, uint64_t bytes, unsigned int flags,
+		 uint64_t cookie)
+{
+	return post_move(queue, DMANIC_OP_WRITE, seg, offset, remote, remote_offset,
+			 bytes, flags, cookie);
+}
+
 int nic_post_get(struct nic_queue *queue, const struct nic_segment *seg,
 		 uint64_t offset, const struct nic_remote *remote,
 		 uint64_t remote_offset, uint64_t bytes, unsigned int flags,
 		 uint64_t cookie)
 {
-	const struct dmanic_sqe sqe = {
-		.opcode = DMANIC_OP_READ,
-		.local = seg->id,
-		.remote = remote->handle,
-		.local_offset = offset,
-		.remote_offset = remote_offset,
-		.length = bytes,
-	};
-
-	return post_op(queue, &sqe, flags, cookie);
+	return post_move(queue, DMANIC_OP_READ, seg, offset, remote, remote_offset,
+			 bytes, flags, cookie);
 }
 
 int nic_post_put_notify(struct nic_queue *queue, const struct nic_segment *seg,

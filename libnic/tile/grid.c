@@ -219,42 +219,52 @@ int nic_grid_get_rank(const struct nic_tile_grid *grid, const uint32_t *coords,
 	return 0;
 }
 
-int nic_grid_get_neighbors(const struct nic_tile_grid *grid, uint32_t rank,
-			   unsigned int dim, int *prev, int *next)
+static int get_coord(const struct nic_tile_grid *grid, uint32_t rank,
+		     unsigned int dim, uint32_t *coord)
 {
-	uint32_t coords[N_MAX], stride = 1;
-	unsigned int d;
+	uint32_t coords[N_MAX];
 	int ret;
 
-	if (!prev || !next)
-		return -EINVAL;
 	ret = nic_grid_get_coords(grid, rank, coords);
 	if (ret)
 		return ret;
 	if (dim >= grid->ndims)
 		return -ERANGE;
+	*coord = coords[dim];
+	return 0;
+}
+
+int nic_grid_get_neighbors(const struct nic_tile_grid *grid, uint32_t rank,
+			   unsigned int dim, int *prev, int *next)
+{
+	uint32_t coord, stride = 1;
+	unsigned int d;
+	int ret;
+
+	if (!prev || !next)
+		return -EINVAL;
+	ret = get_coord(grid, rank, dim, &coord);
+	if (ret)
+		return ret;
 	for (d = dim + 1; d < grid->ndims; d++)
 		stride *= grid->ranks[d];
-	*prev = coords[dim] ? (int)(rank - stride) : -1;
-	*next = coords[dim] + 1 < grid->ranks[dim] ? (int)(rank + stride) : -1;
+	*prev = coord ? (int)(rank - stride) : -1;
+	*next = coord + 1 < grid->ranks[dim] ? (int)(rank + stride) : -1;
 	return 0;
 }
 
 int nic_grid_get_block(const struct nic_tile_grid *grid, uint32_t rank,
 		       unsigned int dim, uint64_t *first, uint64_t *count)
 {
-	uint64_t base, longer, x;
-	uint32_t coords[N_MAX];
+	uint64_t base, longer;
+	uint32_t x;
 	int ret;
 
 	if (!first || !count)
 		return -EINVAL;
-	ret = nic_grid_get_coords(grid, rank, coords);
+	ret = get_coord(grid, rank, dim, &x);
 	if (ret)
 		return ret;
-	if (dim >= grid->ndims)
-		return -ERANGE;
-	x = coords[dim];
 	base = grid->dims[dim] / grid->ranks[dim];
 	longer = grid->dims[dim] % grid->ranks[dim];
 	*first = x * base + (x < longer ? x : longer);

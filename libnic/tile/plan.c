@@ -331,47 +331,57 @@ static int map_dep(const struct nic_tile_plan *plan, const int64_t *dep,
 	return ret;
 }
 
-int nic_plan_test_legal(const struct nic_tile_plan *plan, unsigned int ndeps,
-			const int64_t *deps, bool *legal)
+/* The least and the largest of all (HD)_kj over h_den */
+static int find_bounds(const struct nic_tile_plan *plan, unsigned int ndeps,
+		       const int64_t *deps, int64_t *least, int64_t *most)
 {
 	int64_t hd[N_MAX];
 	unsigned int j, k;
-	bool yes = true;
 	int ret;
 
-	if (!plan_usable(plan) || !legal || (ndeps && !deps))
+	if (!plan_usable(plan) || (ndeps && !deps))
 		return -EINVAL;
+	*least = INT64_MAX;
+	*most = INT64_MIN;
 	for (j = 0; j < ndeps; j++) {
 		ret = map_dep(plan, deps + (size_t)j * plan->n, hd);
 		if (ret)
 			return ret;
-		for (k = 0; k < plan->n; k++)
-			yes &= hd[k] >= 0;
+		for (k = 0; k < plan->n; k++) {
+			*least = hd[k] < *least ? hd[k] : *least;
+			*most = hd[k] > *most ? hd[k] : *most;
+		}
 	}
-	*legal = yes;
 	return 0;
+}
+
+int nic_plan_test_legal(const struct nic_tile_plan *plan, unsigned int ndeps,
+			const int64_t *deps, bool *legal)
+{
+	int64_t least, most;
+	int ret;
+
+	if (!legal)
+		return -EINVAL;
+	ret = find_bounds(plan, ndeps, deps, &least, &most);
+	if (!ret)
+		*legal = least >= 0;
+	return ret;
 }
 
 int nic_plan_test_contained(const struct nic_tile_plan *plan,
 			    unsigned int ndeps, const int64_t *deps,
 			    bool *contained)
 {
-	int64_t hd[N_MAX];
-	unsigned int j, k;
-	bool yes = true;
+	int64_t least, most;
 	int ret;
 
-	if (!plan_usable(plan) || !contained || (ndeps && !deps))
+	if (!contained)
 		return -EINVAL;
-	for (j = 0; j < ndeps; j++) {
-		ret = map_dep(plan, deps + (size_t)j * plan->n, hd);
-		if (ret)
-			return ret;
-		for (k = 0; k < plan->n; k++)
-			yes &= hd[k] < plan->h_den;
-	}
-	*contained = yes;
-	return 0;
+	ret = find_bounds(plan, ndeps, deps, &least, &most);
+	if (!ret)
+		*contained = most < plan->h_den;
+	return ret;
 }
 
 /* A sorted set of vectors in the caller's array */

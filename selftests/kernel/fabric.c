@@ -365,15 +365,25 @@ int fabric_add(struct fabric *added, const char *letter, unsigned int nodes,
 	return ret;
 }
 
-int fabric_delete(const char *prefix, bool force)
+static int delete(enum dmanic_attr by, const char *name, bool force)
 {
 	struct request request;
 
 	request_begin(&request, DMANIC_GENL_CMD_DEV_DEL, 0);
-	mnl_attr_put_strz(request.header, DMANIC_A_FABRIC, prefix);
+	mnl_attr_put_strz(request.header, by, name);
 	if (force)
 		mnl_attr_put(request.header, DMANIC_A_FORCE, 0, NULL);
 	return request_send(&request, NULL, NULL);
+}
+
+int fabric_delete(const char *prefix, bool force)
+{
+	return delete(DMANIC_A_FABRIC, prefix, force);
+}
+
+int device_delete(const char *name, bool force)
+{
+	return delete(DMANIC_A_NAME, name, force);
 }
 
 void fabric_make(struct fabric *made, const char *letter, unsigned int nodes,

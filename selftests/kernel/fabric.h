@@ -75,6 +75,7 @@ int netlink_find_family(void);
 int fabric_add(struct fabric *added, const char *letter, unsigned int nodes,
 	       const struct model *model);
 int fabric_delete(const char *prefix, bool force);
+int device_delete(const char *name, bool force);
 int device_get(const char *name, struct device *device);
 int device_stats(const char *name, struct device *device);
 int device_set_failed(const char *name, bool failed);

@@ -51,23 +51,12 @@ FIXTURE_TEARDOWN(removal)
 {
 }
 
-static int delete_one(const char *name, bool force)
-{
-	struct request request;
-
-	request_begin(&request, DMANIC_GENL_CMD_DEV_DEL, 0);
-	mnl_attr_put_strz(request.header, DMANIC_A_NAME, name);
-	if (force)
-		mnl_attr_put(request.header, DMANIC_A_FORCE, 0, NULL);
-	return request_send(&request, NULL, NULL);
-}
-
 TEST_F(removal, busy_device_is_EBUSY)
 {
 	struct device device;
 
 	EXPECT_EQ(fabric_delete(self->own.prefix, false), -EBUSY);
-	EXPECT_EQ(delete_one(self->node.name, false), -EBUSY);
+	EXPECT_EQ(device_delete(self->node.name, false), -EBUSY);
 	EXPECT_EQ(device_get(self->node.name, &device), 0);
 	EXPECT_EQ(device_get(self->peer.name, &device), 0);
 	EXPECT_EQ(device.state, DMANIC_DEV_UP);
@@ -150,7 +139,7 @@ TEST_F(removal, waiters_get_ENODEV)
 	/* Asleep or not yet: both must end. */
 	for (i = 0; i < 20; i++)
 		breathe();
-	ASSERT_EQ(delete_one(self->node.name, true), 0);
+	ASSERT_EQ(device_delete(self->node.name, true), 0);
 	for (i = 0; i < ARRAY_SIZE(waiters); i++)
 		ASSERT_EQ(pthread_join(waiters[i].thread, NULL), 0);
 	EXPECT_EQ(waiters[0].ret, -ENODEV);
@@ -169,7 +158,7 @@ TEST_F(removal, calls_get_ENODEV_and_rings_tell)
 	__u64 count = 0;
 
 	memset(self->local.data, 1, BYTES);
-	ASSERT_EQ(delete_one(self->node.name, true), 0);
+	ASSERT_EQ(device_delete(self->node.name, true), 0);
 	EXPECT_EQ(device_get(self->node.name, &device), -ENODEV);
 	EXPECT_EQ(node_path_open(self->node.name, O_RDWR), -ENOENT);
 	EXPECT_EQ(dmanic_call(self->node.fd, DMANIC_IOC_QUERY, &query),
@@ -193,7 +182,7 @@ TEST_F(removal, peers_get_PEER_DEAD)
 	__u32 handle;
 
 	EXPECT_EQ(queue_run(&self->queue, &sqe).status, DMANIC_STATUS_OK);
-	ASSERT_EQ(delete_one(self->peer.name, true), 0);
+	ASSERT_EQ(device_delete(self->peer.name, true), 0);
 	EXPECT_EQ(queue_run(&self->queue, &sqe).status,
 		  DMANIC_STATUS_PEER_DEAD);
 	EXPECT_EQ(connect_call(&self->node, 0, self->peer.id, self->target.id,
@@ -218,7 +207,7 @@ TEST_F(removal, operations_in_flight_complete)
 			sqe->flags = DMANIC_SQE_FENCE;
 	}
 	queue_submit(&self->queue);
-	ASSERT_EQ(delete_one(self->node.name, true), 0);
+	ASSERT_EQ(device_delete(self->node.name, true), 0);
 	for (; queue_reap(&self->queue, &cqe); count |= 1U << cqe.cookie) {
 		ASSERT_LT(cqe.cookie, 12);
 		EXPECT_EQ(count & 1U << cqe.cookie, 0);
@@ -273,8 +262,8 @@ TEST_F(removal, during_traffic)
 		if (i & 1)
 			ASSERT_EQ(fabric_delete(self->own.prefix, true), 0);
 		else
-			ASSERT_EQ(delete_one(i & 2 ? self->node.name :
-					     self->peer.name, true), 0);
+			ASSERT_EQ(device_delete(i & 2 ? self->node.name :
+						self->peer.name, true), 0);
 		__atomic_store_n(&traffic.stop, true, __ATOMIC_RELAXED);
 		ASSERT_EQ(pthread_join(thread, NULL), 0);
 		fabric_delete(self->own.prefix, true);

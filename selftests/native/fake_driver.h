@@ -10,7 +10,8 @@
  * for is brought about by another thread, or by fake.while_asleep, which is
  * called once instead of a sleep.
  *
- * One lock for all. Rings are accessed with the driver's barriers.
+ * One lock for all. Rings are accessed with the driver's barriers. The knobs
+ * stay as they are from test to test; fake_reset() sets all of them back.
  */
 #ifndef FAKE_DRIVER_H
 #define FAKE_DRIVER_H
@@ -31,6 +32,7 @@
 #define FAKE_FDS	4096
 #define FAKE_HANDLES	4096
 #define FAKE_PAGE	4096
+#define FAKE_ENTRIES_MAX 1024
 
 enum fake_kind { FAKE_NONE, FAKE_CONTEXT, FAKE_QUEUE, FAKE_IRQ };
 
@@ -57,7 +59,7 @@ struct fake_object {
 };
 
 static struct {
-	/* knobs */
+	/* knobs, as in fake_reset() */
 	uint32_t first_index;		/* of the rings of a new queue */
 	uint64_t first_raised;		/* of a new interrupt */
 	uint32_t max_queue_entries;
@@ -88,12 +90,31 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 } fake = {
-	.max_queue_entries = 1024,
-	.max_irq_depth = 1024,
+	.max_queue_entries = FAKE_ENTRIES_MAX,
+	.max_irq_depth = FAKE_ENTRIES_MAX,
 	.abi = DMANIC_ABI_VERSION,
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.changed = PTHREAD_COND_INITIALIZER,
 };
+
+/* For the next test: knobs, and what ENTER and waits counted */
+static inline void fake_reset(void)
+{
+	fake.first_index = 0;
+	fake.first_raised = 0;
+	fake.max_queue_entries = FAKE_ENTRIES_MAX;
+	fake.max_irq_depth = FAKE_ENTRIES_MAX;
+	fake.hold = false;
+	fake.while_asleep = NULL;
+	fake.outcome = NULL;
+	fake.fail_with = 0;
+	fake.fail_open = 0;
+	fake.fail_enter = 0;
+	fake.abi = DMANIC_ABI_VERSION;
+	fake.enters = 0;
+	fake.sleeps = 0;
+	fake.longest_timeout = 0;
+}
 
 int __real_open(const char *path, int flags, ...);
 int __real_close(int fd);

@@ -21,9 +21,7 @@ static struct nic_irq *irq;
 
 static void start(void)
 {
-	fake.fail_open = 0;
-	fake.fail_with = 0;
-	fake.abi = DMANIC_ABI_VERSION;
+	fake_reset();
 	if (nic_open("nic3", &ctx))
 		abort();
 }

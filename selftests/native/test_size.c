@@ -12,26 +12,38 @@
 /* An @what that is refused must leave the result alone */
 #define UNTOUCHED	0xdeadbeefULL
 
-static void takes_size(const char *text, uint64_t wanted)
+typedef const char *parse_fn(const char *text, uint64_t *what);
+
+static void takes(parse_fn *parse, const char *text, uint64_t wanted)
 {
-	uint64_t bytes = UNTOUCHED;
-	const char *reason = size_parse(text, &bytes);
+	uint64_t what = UNTOUCHED;
+	const char *reason = parse(text, &what);
 
 	if (reason)
 		UNIT_FAIL("\"%s\" %s", text, reason);
-	EXPECT(bytes == wanted);
+	EXPECT(what == wanted);
+}
+
+static void refuses(parse_fn *parse, const char *text, const char *why)
+{
+	uint64_t what = UNTOUCHED;
+	const char *reason = parse(text, &what);
+
+	if (!reason)
+		UNIT_FAIL("\"%s\" is taken for %" PRIu64, text, what);
+	else
+		EXPECT_CONTAINS(reason, why);
+	EXPECT(what == UNTOUCHED);
+}
+
+static void takes_size(const char *text, uint64_t wanted)
+{
+	takes(size_parse, text, wanted);
 }
 
 static void refuses_size(const char *text, const char *why)
 {
-	uint64_t bytes = UNTOUCHED;
-	const char *reason = size_parse(text, &bytes);
-
-	if (!reason)
-		UNIT_FAIL("\"%s\" is taken for %" PRIu64, text, bytes);
-	else
-		EXPECT_CONTAINS(reason, why);
-	EXPECT(bytes == UNTOUCHED);
+	refuses(size_parse, text, why);
 }
 
 TEST(size__units)
@@ -184,24 +196,12 @@ TEST(count_list__ranges)
 
 static void takes_time(const char *text, uint64_t wanted)
 {
-	uint64_t ns = UNTOUCHED;
-	const char *reason = time_parse(text, &ns);
-
-	if (reason)
-		UNIT_FAIL("\"%s\" %s", text, reason);
-	EXPECT(ns == wanted);
+	takes(time_parse, text, wanted);
 }
 
 static void refuses_time(const char *text, const char *why)
 {
-	uint64_t ns = UNTOUCHED;
-	const char *reason = time_parse(text, &ns);
-
-	if (!reason)
-		UNIT_FAIL("\"%s\" is taken for %" PRIu64, text, ns);
-	else
-		EXPECT_CONTAINS(reason, why);
-	EXPECT(ns == UNTOUCHED);
+	refuses(time_parse, text, why);
 }
 
 TEST(time__units)

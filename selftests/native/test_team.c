@@ -6,6 +6,7 @@
  *
  * Sources: libnic/core/queue.c libnic/core/interrupt.c libnic/core/device.c
  * Sources: libnic/core/segment.c libnic/core/error.c libnic/comm/team.c
+ * Sources: libnic/comm/barrier.c libnic/comm/launcher.c
  * Flags: -Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap
  * Flags: -Wl,--wrap=getenv -lpthread
  */

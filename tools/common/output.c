@@ -21,6 +21,23 @@ static void *must(void *memory)
 	return memory;
 }
 
+static char *must_print(const char *format, va_list args)
+{
+	char *text;
+
+	return must(vasprintf(&text, format, args) < 0 ? NULL : text);
+}
+
+/* ---- lines on stderr ---- */
+
+void output_say(const char *tool, const char *format, va_list args,
+		const char *end)
+{
+	fprintf(stderr, "%s: ", tool);
+	vfprintf(stderr, format, args);
+	fprintf(stderr, "%s\n", end);
+}
+
 /* ---- tables ---- */
 
 struct table {
@@ -56,12 +73,10 @@ void table_cell(struct table *table, const char *format, ...)
 {
 	va_list args;
 	char *text;
-	int length;
 
 	va_start(args, format);
-	length = vasprintf(&text, format, args);
+	text = must_print(format, args);
 	va_end(args);
-	must(length < 0 ? NULL : text);
 	if (table->cells == table->room) {
 		table->room = table->room ? 2 * table->room : 64;
 		table->cell = must(realloc(table->cell, table->room *
@@ -262,12 +277,10 @@ void report_check(struct report *report, const char *name, bool ok,
 	cJSON *check = must(cJSON_CreateObject());
 	va_list args;
 	char *detail;
-	int length;
 
 	va_start(args, format);
-	length = vasprintf(&detail, format, args);
+	detail = must_print(format, args);
 	va_end(args);
-	must(length < 0 ? NULL : detail);
 	must(cJSON_AddStringToObject(check, "name", name));
 	must(cJSON_AddBoolToObject(check, "ok", ok));
 	must(cJSON_AddStringToObject(check, "detail", detail));

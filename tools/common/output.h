@@ -19,6 +19,7 @@
 #ifndef TOOLS_OUTPUT_H
 #define TOOLS_OUTPUT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,6 +41,12 @@
 struct cJSON;
 struct report;
 struct table;
+
+/* ---- lines on stderr ---- */
+
+/* The tool's name, the text, then @end: "nicrun: out of memory" */
+void output_say(const char *tool, const char *format, va_list args,
+		const char *end) OUTPUT_PRINTF(2, 0);
 
 /* ---- tables ---- */
 

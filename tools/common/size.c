@@ -10,9 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/common/clock.h"
 #include "tools/common/size.h"
-
-#define NS_PER_S	1000000000ULL
 
 struct unit {
 	const char *name;

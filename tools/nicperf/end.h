@@ -19,8 +19,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
+#include "tools/common/clock.h"
 #include "tools/common/output.h"
 
 #define END_TIMEOUT_NS	10000000000ULL	/* then something is wrong */
@@ -72,14 +72,6 @@ struct end {
 	const atomic_bool *abort;
 	char error[640];
 };
-
-static inline uint64_t now_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
-}
 
 static inline void cpu_relax(void)
 {

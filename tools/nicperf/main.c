@@ -39,11 +39,9 @@ void run_note(const char *format, ...)
 	va_list args;
 
 	progress_clear();
-	fputs("nicperf: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	output_say("nicperf", format, args, "");
 	va_end(args);
-	fputc('\n', stderr);
 }
 
 int run_fail(struct run *run, const char *format, ...)
@@ -65,6 +63,14 @@ int run_fail(struct run *run, const char *format, ...)
 int run_end_fail(struct run *run, const struct end *end)
 {
 	return run_fail(run, "%s", end->error);
+}
+
+int run_check_entries(struct run *run, unsigned int needed)
+{
+	if (run->near.entries >= needed)
+		return 0;
+	return run_fail(run, "%s has queues of %u entries, %u are needed",
+			run->near.device, run->near.entries, needed);
 }
 
 void run_step(struct run *run, const char *what)

@@ -105,6 +105,8 @@ void run_note(const char *format, ...) OUTPUT_PRINTF(1, 2);
 /* Say it, keep it for the report, return -1 */
 int run_fail(struct run *run, const char *format, ...) OUTPUT_PRINTF(2, 3);
 int run_end_fail(struct run *run, const struct end *end);
+/* Do the queues have so many entries? Else as run_fail() */
+int run_check_entries(struct run *run, unsigned int needed);
 /* Before a line is measured */
 void run_step(struct run *run, const char *what);
 /* "nic0 -> nic1 (loop)" */

@@ -161,10 +161,8 @@ static int post_one(struct run *run, struct table *table, enum op op,
 	struct stats post, call;
 	char what[64];
 
-	if (!work.depth)
-		return run_fail(run, "%s has queues of %u entries, %u are "
-				"needed", run->near.device, run->near.entries,
-				batch);
+	if (run_check_entries(run, batch))
+		return -1;
 	snprintf(what, sizeof(what), "post %s batch %u", op_name(op), batch);
 	run_step(run, what);
 	work_slots(&work, POST_BYTES);

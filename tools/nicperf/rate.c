@@ -111,10 +111,8 @@ static int rate_one(struct run *run, struct table *table, enum op op,
 	};
 	char what[64];
 
-	if (run->near.entries < WINDOW)
-		return run_fail(run, "%s has queues of %u entries, %u are "
-				"needed", run->near.device, run->near.entries,
-				WINDOW);
+	if (run_check_entries(run, WINDOW))
+		return -1;
 	snprintf(what, sizeof(what), "rate %s batch %u", op_name(op), batch);
 	run_step(run, what);
 	work_slots(&counted.work, MESSAGE_BYTES);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "nictile.h"
+#include "tools/common/clock.h"
 
 #define ROUNDS		40	/* of hand-shakes */
 #define DOORBELLS	12	/* of each size */
@@ -31,7 +32,7 @@ enum { READY, FULL };		/* as a previous and a next rank would say */
  * @raise: the other's interrupts
  */
 struct end {
-	const struct calibration *of;
+	const struct job *of;
 	unsigned int rank;
 	struct nic_queue *queue;
 	struct nic_segment *segment;
@@ -52,14 +53,14 @@ static double median(double *samples, size_t n)
 
 /* ---- this machine ---- */
 
-static struct nic_tile_step first_tile(const struct calibration *of)
+static struct nic_tile_step first_tile(const struct job *of)
 {
 	struct nic_tile_step step = { .count = of->grid->height };
 
 	return step;
 }
 
-static double time_real(const struct calibration *of)
+static double time_real(const struct job *of)
 {
 	struct nic_tile_step step = first_tile(of);
 	double samples[TILES];
@@ -69,16 +70,16 @@ static double time_real(const struct calibration *of)
 	space_wipe(of->space, UINT64_MAX);
 	space_compute(of->space, &step);
 	for (i = 0; i < TILES; i++) {
-		before = clock_now();
+		before = now_ns();
 		space_compute(of->space, &step);
-		samples[i] = (double)(clock_now() - before);
+		samples[i] = (double)(now_ns() - before);
 	}
 	return median(samples, TILES) /
 	       (double)space_points(of->space, step.count);
 }
 
 /* How late a tile of modelled computing ends */
-static double time_wake(const struct calibration *of)
+static double time_wake(const struct job *of)
 {
 	struct pace pace = {
 		.space = of->space, .t1_ns = of->options->t1_ns,
@@ -90,9 +91,9 @@ static double time_wake(const struct calibration *of)
 
 	wanted = pace.t1_ns * (double)space_points(of->space, step.count);
 	for (i = 0; i < TILES; i++) {
-		before = clock_now();
+		before = now_ns();
 		pace_compute(&pace, &step);
-		samples[i] = (double)(clock_now() - before) - wanted;
+		samples[i] = (double)(now_ns() - before) - wanted;
 	}
 	wanted = median(samples, TILES);
 	return wanted > 0 ? wanted : 0;
@@ -134,7 +135,7 @@ static int end_find(struct end *end, unsigned int other)
 
 static int end_open(struct end *end)
 {
-	const struct calibration *of = end->of;
+	const struct job *of = end->of;
 	int ret;
 
 	ret = nic_segment_alloc(of->ctx, 4 * end->face, &end->segment);
@@ -172,12 +173,12 @@ static int time_interrupt(struct end *end, struct costs *costs)
 	int i, ret = 0;
 
 	for (i = -WARM_UP; !ret && i < ROUNDS; i++) {
-		before = clock_now();
+		before = now_ns();
 		ret = end->rank ? hear(end, READY) : raise(end, READY);
 		if (!ret)
 			ret = end->rank ? raise(end, READY) : hear(end, READY);
 		if (i >= 0)
-			samples[i] = (double)(clock_now() - before);
+			samples[i] = (double)(now_ns() - before);
 	}
 	if (!ret)
 		costs->interrupt = median(samples, ROUNDS) / 4;
@@ -192,7 +193,7 @@ static int time_sync(struct end *end, struct costs *costs)
 	int i, ret = 0;
 
 	for (i = -WARM_UP; !ret && i < ROUNDS; i++) {
-		before = clock_now();
+		before = now_ns();
 		ret = raise(end, READY);
 		if (!ret)
 			ret = hear(end, READY);
@@ -201,7 +202,7 @@ static int time_sync(struct end *end, struct costs *costs)
 		if (!ret)
 			ret = hear(end, FULL);
 		if (i >= 0)
-			samples[i] = (double)(clock_now() - before);
+			samples[i] = (double)(now_ns() - before);
 	}
 	if (!ret)
 		costs->sync = median(samples, ROUNDS);
@@ -242,14 +243,14 @@ static int time_doorbell(struct end *end, uint64_t bytes, double *post,
 				   i * end->face, bytes, 0, i);
 	if (ret)
 		return ret;
-	before = clock_now();
+	before = now_ns();
 	ret = nic_queue_submit(end->queue);
 	if (ret < 0)
 		return ret;
-	posted = clock_now();
+	posted = now_ns();
 	ret = await_two(end);
 	*post = (double)(posted - before);
-	*transfer = (double)(clock_now() - posted);
+	*transfer = (double)(now_ns() - posted);
 	return ret;
 }
 
@@ -282,7 +283,7 @@ static int time_transfer(struct end *end, struct costs *costs)
 	return raise(end, FULL);
 }
 
-static int calibrate_link(const struct calibration *of, struct costs *costs)
+static int calibrate_link(const struct job *of, struct costs *costs)
 {
 	struct end end = { .of = of, .rank = nic_team_rank(of->team) };
 	unsigned int d;
@@ -308,7 +309,7 @@ static int calibrate_link(const struct calibration *of, struct costs *costs)
 	return ret;
 }
 
-int calibrate(const struct calibration *of, struct costs *costs)
+int calibrate(const struct job *of, struct costs *costs)
 {
 	unsigned int rank = nic_team_rank(of->team);
 	int ret;

@@ -155,14 +155,9 @@ static int decide(struct session *session, const struct record *all)
 	return ret;
 }
 
-static int prepare(struct session *session)
+static int prepare(struct session *session, const struct job *job)
 {
 	struct options *options = &session->options;
-	struct calibration calibration = {
-		.ctx = session->ctx, .team = session->team,
-		.board = session->board, .space = &session->space,
-		.grid = &session->grid, .options = options,
-	};
 	uint64_t height = options->heights ?
 			  options->height[options->heights - 1] :
 			  options->dims[2] / TILES_TO_CALIBRATE;
@@ -175,7 +170,7 @@ static int prepare(struct session *session)
 		ret = space_create(&session->space, &session->grid,
 				   nic_team_rank(session->team));
 	if (!ret)
-		ret = calibrate(&calibration, &session->decision.costs);
+		ret = calibrate(job, &session->decision.costs);
 	record_init(&mine);
 	if (!ret)
 		ret = board_collect(session->board, &mine, &all);
@@ -203,7 +198,7 @@ static int run(struct session *session, const struct story *story)
 
 	ret = choose_grid(session);
 	if (!ret)
-		ret = prepare(session);
+		ret = prepare(session, &job);
 	if (ret)
 		return ret;
 	ret = grid_make(&session->grid, &session->options,

@@ -155,8 +155,6 @@ int pace_compute(void *arg, const struct nic_tile_step *step);
 /* Sleeps end as early as the timers can. Once a process. */
 void pace_init(void);
 
-uint64_t clock_now(void);
-
 /* ---- board.c ---- */
 
 /**
@@ -240,28 +238,32 @@ int board_collect(struct board *board, const struct record *mine,
 /* What this rank knows of its machine; the rest is zero */
 void record_init(struct record *record);
 
-/* ---- calibrate.c ---- */
+/* ---- main.c ---- */
 
 /**
- * struct calibration - what calibrate() needs
+ * struct job - what the ranks do together: calibrate() and measure() need it
  * @ctx: the context
- * @team: of at least two ranks
- * @board: to keep the other ranks waiting
- * @space: of this rank
- * @grid: with a height that will be run
+ * @team: the ranks
+ * @board: of theirs
+ * @space: of this rank; to measure, with its reference
+ * @grid: with a height that will be run; to measure, with the largest
  * @options: of the run
+ * @decision: heights; made after the calibration
  */
-struct calibration {
+struct job {
 	struct nic_ctx *ctx;
 	struct nic_team *team;
 	struct board *board;
 	struct space *space;
 	const struct nic_tile_grid *grid;
 	const struct options *options;
+	const struct decision *decision;
 };
 
+/* ---- calibrate.c ---- */
+
 /* Collective; at most two ranks are active at a time. Rank 0 has @costs. */
-int calibrate(const struct calibration *calibration, struct costs *costs);
+int calibrate(const struct job *job, struct costs *costs);
 
 /* ---- predict.c ---- */
 
@@ -332,26 +334,6 @@ struct measurement {
 	uint64_t wrong;
 	uint64_t tiles;
 	uint64_t overruns;
-};
-
-/**
- * struct job - what measure() needs
- * @ctx: the context
- * @team: the ranks
- * @board: of theirs
- * @space: of this rank, with its reference
- * @grid: with the largest height
- * @options: of the run
- * @decision: heights
- */
-struct job {
-	struct nic_ctx *ctx;
-	struct nic_team *team;
-	struct board *board;
-	struct space *space;
-	const struct nic_tile_grid *grid;
-	const struct options *options;
-	const struct decision *decision;
 };
 
 /* Collective */

@@ -92,11 +92,9 @@ static void wrong_usage(const char *format, ...)
 
 	if (!first_rank())
 		exit(EXIT_SUCCESS);
-	fputs("nictile: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	output_say("nictile", format, args, "; try nictile --help");
 	va_end(args);
-	fputs("; try nictile --help\n", stderr);
 	exit(EXIT_USAGE);
 }
 

@@ -11,16 +11,7 @@
 #include <time.h>
 
 #include "nictile.h"
-
-#define NS_PER_S	1000000000ULL
-
-uint64_t clock_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
+#include "tools/common/clock.h"
 
 void pace_init(void)
 {
@@ -30,7 +21,7 @@ void pace_init(void)
 int pace_compute(void *arg, const struct nic_tile_step *step)
 {
 	struct pace *pace = arg;
-	uint64_t until = clock_now();
+	uint64_t until = now_ns();
 	struct timespec t;
 	int ret;
 
@@ -40,7 +31,7 @@ int pace_compute(void *arg, const struct nic_tile_step *step)
 		return ret;
 	until += (uint64_t)(pace->t1_ns * (double)space_points(pace->space,
 							       step->count));
-	if (clock_now() >= until) {
+	if (now_ns() >= until) {
 		pace->overruns++;
 		return 0;
 	}

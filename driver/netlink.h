@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * netlink.h - what netlink.c and netlink_model.c share
+ */
+#ifndef DMANIC_NETLINK_H
+#define DMANIC_NETLINK_H
+
+#include <net/netlink.h>
+
+#include "dmanic.h"
+#include "model.h"
+
+#define DMANIC_NAME_POLICY	{ .type = NLA_NUL_STRING, \
+				  .len = DMANIC_NAME_MAX - 1 }
+
+/* What a request may say about a model */
+extern const struct nla_policy
+dmanic_netlink_model_policy[DMANIC_MODEL_A_MAX + 1];
+
+/* Append the model of @node, if its link has one; -EMSGSIZE: no room */
+int dmanic_netlink_model_put(struct sk_buff *skb, struct dmanic_node *node);
+
+/*
+ * Change @model as the attributes in @nest ask, and check it; @extack tells
+ * what is wrong. After an error @model is not to be used.
+ */
+int dmanic_netlink_model_change(struct dmanic_model *model,
+				const struct nlattr *nest,
+				struct netlink_ext_ack *extack);
+
+#endif /* DMANIC_NETLINK_H */

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * options.c - the command line of nicrun
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "libnic/comm/nodes.h"
+#include "tools/common/size.h"
+
+#include "nicrun.h"
+
+#define RANKS_MAX	4096
+#define DEVICE_MAX	99999U
+
+struct options opt = { .prefix = "nic" };
+
+static const char usage_text[] =
+"Usage: nicrun -n RANKS [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+"Start PROGRAM RANKS times, each on a device of its own on this machine.\n"
+"\n"
+"  -n, --ranks RANKS    how many\n"
+"      --device PREFIX  rank i uses device PREFIX<i> (default: nic)\n"
+"      --nodes LIST     or PREFIX<the i-th number of LIST>: 0,2,4-7\n"
+"      --timeout TIME   stop the ranks after TIME (10, 500ms); status 124\n"
+"      --label          begin every line of output with the rank\n"
+"      --bind           rank i runs on the i-th CPU only (modulo their number)\n"
+"  -h, --help           this text\n"
+"      --version        version\n"
+"\n"
+"Ranks see NIC_RANK, NIC_SIZE, NIC_NODES, NIC_DEVICE, NIC_SECRET and NIC_JOB.\n"
+"Standard input goes to rank 0. When a rank fails the others get SIGTERM, and\n"
+"SIGKILL after 3 s. Exit status: that of the first rank that failed (128 and\n"
+"the signal, when one killed it), 0 when none did, 1 when the ranks could not\n"
+"be started, 2 for wrong usage.\n"
+"\n"
+"Example: nicctl dev add nic type loop nodes 9 && nicrun -n 9 nictile\n";
+
+void wrong_usage(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	output_say("nicrun", format, args, "; try nicrun --help");
+	va_end(args);
+	exit(EXIT_USAGE);
+}
+
+static void parse_ranks(const char *text)
+{
+	uint64_t count;
+	const char *why;
+
+	why = count_parse(text, RANKS_MAX, &count);
+	if (why)
+		wrong_usage("-n %s %s", text, why);
+	if (!count)
+		wrong_usage("-n 0: at least one rank");
+	opt.n = (unsigned int)count;
+}
+
+static void parse_timeout(const char *text)
+{
+	const char *why;
+
+	why = time_parse(text, &opt.timeout_ns);
+	if (why)
+		wrong_usage("--timeout %s %s", text, why);
+	if (!opt.timeout_ns)
+		wrong_usage("--timeout 0: leave it out to wait for ever");
+}
+
+char **options_parse(int argc, char **argv)
+{
+	enum { DEVICE = 256, NODES, TIMEOUT, LABEL, BIND, VERSION };
+	static const struct option options[] = {
+		{ "ranks", required_argument, NULL, 'n' },
+		{ "device", required_argument, NULL, DEVICE },
+		{ "nodes", required_argument, NULL, NODES },
+		{ "timeout", required_argument, NULL, TIMEOUT },
+		{ "label", no_argument, NULL, LABEL },
+		{ "bind", no_argument, NULL, BIND },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, VERSION },
+		{ NULL, 0, NULL, 0 }
+	};
+	int c;
+
+	/* "+": the options of PROGRAM are its own. */
+	while ((c = getopt_long(argc, argv, "+n:h", options, NULL)) != -1) {
+		switch (c) {
+		case 'n':
+			parse_ranks(optarg);
+			break;
+		case DEVICE:
+			opt.prefix = optarg;
+			break;
+		case NODES:
+			opt.nodes = optarg;
+			break;
+		case TIMEOUT:
+			parse_timeout(optarg);
+			break;
+		case LABEL:
+			opt.label = true;
+			break;
+		case BIND:
+			opt.bind = true;
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			exit(0);
+		case VERSION:
+			puts("nicrun " TOOL_VERSION);
+			exit(0);
+		default:
+			fputs("Try nicrun --help.\n", stderr);
+			exit(EXIT_USAGE);
+		}
+	}
+	if (!opt.n)
+		wrong_usage("-n RANKS is missing");
+	if (!argv[optind])
+		wrong_usage("PROGRAM is missing");
+	return argv + optind;
+}
+
+void options_number_ranks(void)
+{
+	uint32_t number[RANKS_MAX];
+	int count;
+
+	for (unsigned int i = 0; i < opt.n; i++)
+		ranks[i].number = i;
+	if (!opt.nodes)
+		return;
+	count = nic_nodes_parse(opt.nodes, number, opt.n);
+	if (count == -EINVAL)
+		wrong_usage("--nodes %s is no list like 0,2,4-7", opt.nodes);
+	if (count < 0 || (unsigned int)count != opt.n)
+		wrong_usage("--nodes %s must have one number a rank, %u",
+			    opt.nodes, opt.n);
+	for (unsigned int i = 0; i < opt.n; i++) {
+		if (number[i] > DEVICE_MAX)
+			wrong_usage("--nodes: %" PRIu32 " is too large",
+				    number[i]);
+		ranks[i].number = number[i];
+	}
+}
