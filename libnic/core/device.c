@@ -94,8 +94,17 @@ static int fail_open(int err, const char *path)
 		return fail_missing(path);
 	case EACCES:
 	case EPERM:
+		/* The file may be opened, so it is the device that refuses */
+		if (!access(path, R_OK | W_OK))
+			return nic_fail(NULL, -EACCES,
+					"the device belongs to another network namespace; run there (\"ip netns exec\", \"nsenter -n\"), or with CAP_SYS_ADMIN",
+					"open %s", path);
 		return nic_fail(NULL, -EACCES,
 				"permission denied; join the group dmanic (\"usermod -aG dmanic $USER\", log in again), or install the udev rule 60-dmanic.rules",
+				"open %s", path);
+	case EDQUOT:
+		return nic_fail(NULL, -EDQUOT,
+				"the device is open too often; close some",
 				"open %s", path);
 	case ENXIO:
 		err = ENODEV;

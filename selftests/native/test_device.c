@@ -6,7 +6,7 @@
  * Sources: libnic/core/queue.c libnic/core/interrupt.c libnic/core/device.c
  * Sources: libnic/core/segment.c libnic/core/error.c
  * Flags: -Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap
- * Flags: -lpthread
+ * Flags: -Wl,--wrap=access -lpthread
  */
 #include <nic.h>
 
@@ -18,6 +18,19 @@ static struct nic_segment *seg;
 static struct nic_remote *remote;
 static struct nic_queue *queue;
 static struct nic_irq *irq;
+
+/* What access() says of a device: these are the fake driver's */
+static int no_access;
+
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode)
+{
+	if (strncmp(path, "/dev/dmanic/", 12))
+		return __real_access(path, mode);
+	errno = no_access;
+	return no_access ? -1 : 0;
+}
 
 static void start(void)
 {
@@ -101,15 +114,22 @@ TEST(device__named_by_environment)
 TEST(device__cannot_open)
 {
 	fake.fail_open = EACCES;
+	no_access = EACCES;
 	EXPECT_EQ(nic_open("nic0", &ctx), -EACCES);
 	EXPECT_CONTAINS(nic_error_detail(NULL),
 			"cannot open /dev/dmanic/nic0: permission denied");
 	EXPECT_CONTAINS(nic_error_detail(NULL), "group dmanic");
+	/* The file may be opened: then it is not its mode */
+	no_access = 0;
+	EXPECT_EQ(nic_open("nic0", &ctx), -EACCES);
+	EXPECT_CONTAINS(nic_error_detail(NULL), "another network namespace");
+	EXPECT(!strstr(nic_error_detail(NULL), "group dmanic"));
 	fake.fail_open = ENXIO;
 	EXPECT_EQ(nic_open("nic0", &ctx), -ENODEV);
 	EXPECT_CONTAINS(nic_error_detail(NULL), "removed");
 	fake.fail_open = EDQUOT;
 	EXPECT_EQ(nic_open("nic0", &ctx), -EDQUOT);
+	EXPECT_CONTAINS(nic_error_detail(NULL), "open too often");
 	fake.fail_open = ENOENT;
 	EXPECT_EQ(nic_open("no such", &ctx), -ENOENT);
 	EXPECT_CONTAINS(nic_error_detail(NULL),
@@ -200,6 +220,19 @@ TEST(error__connect)
 	};
 
 	start();
+	refuse(EINVAL, 0, 0, 0);
+	EXPECT_EQ(nic_connect(ctx, 9, 7, 5, &remote), -EINVAL);
+	EXPECT_DETAIL(ctx,
+		      "cannot connect to segment 7 of node 9: that is the id of an interrupt; use nic_connect_irq()");
+	refuse(EINVAL, 0, 0, 0);
+	EXPECT_EQ(nic_connect_irq(ctx, 9, 7, 5, &remote), -EINVAL);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "the id of a segment");
+	refuse(EINVAL, 0, 0, 0);
+	EXPECT_EQ(nic_connect_name(ctx, 9, "n", NULL, 5, &remote), -EINVAL);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "published for an interrupt");
+	refuse(EINVAL, 0, 0, 0);
+	EXPECT_EQ(nic_connect_irq_name(ctx, 9, "n", NULL, 5, &remote), -EINVAL);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "published for a segment");
 	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
 		refuse(causes[i].err, 0, 0, 0);
 		EXPECT_EQ(nic_connect(ctx, 9, 7, 5, &remote), -causes[i].err);
