@@ -427,9 +427,12 @@ struct nic_stride {
 	uint32_t remote_stride;
 };
 
-/**
- * nic_post_put_strided_notify() - as nic_post_put_notify(), blocks with strides
- */
+/** nic_post_put_strided() - as nic_post_put(), blocks with strides */
+int nic_post_put_strided(struct nic_queue *queue, const struct nic_segment *seg,
+			 uint64_t offset, const struct nic_remote *remote,
+			 uint64_t remote_offset, const struct nic_stride *stride,
+			 unsigned int flags, uint64_t cookie);
+/** nic_post_put_strided_notify() - blocks with strides, then an interrupt */
 int nic_post_put_strided_notify(struct nic_queue *queue,
 				const struct nic_segment *seg, uint64_t offset,
 				const struct nic_remote *remote,
@@ -437,11 +440,6 @@ int nic_post_put_strided_notify(struct nic_queue *queue,
 				const struct nic_stride *stride,
 				const struct nic_remote *irq, uint64_t payload,
 				unsigned int flags, uint64_t cookie);
-/** nic_post_put_strided() - as nic_post_put(), blocks with strides */
-int nic_post_put_strided(struct nic_queue *queue, const struct nic_segment *seg,
-			 uint64_t offset, const struct nic_remote *remote,
-			 uint64_t remote_offset, const struct nic_stride *stride,
-			 unsigned int flags, uint64_t cookie);
 /** nic_post_get_strided() - as nic_post_get(), blocks with strides */
 int nic_post_get_strided(struct nic_queue *queue, const struct nic_segment *seg,
 			 uint64_t offset, const struct nic_remote *remote,
