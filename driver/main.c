@@ -76,6 +76,6 @@ static void __exit dmanic_exit(void)
 module_init(dmanic_init);
 module_exit(dmanic_exit);
 
-MODULE_DESCRIPTION("DMA NIC over any network interface");
+MODULE_DESCRIPTION("DMA NICs made of software, for nodes on one machine");
 MODULE_AUTHOR("The dmanic authors");
 MODULE_LICENSE("GPL");

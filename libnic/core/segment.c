@@ -198,7 +198,19 @@ int nic_segment_revoke(struct nic_segment *seg)
 
 /* ---- connections ---- */
 
-static const char *connect_cause(int ret, bool by_name)
+/* The other kind of export has the id or the name */
+static const char *kind_cause(bool irq, bool by_name)
+{
+	if (irq)
+		return by_name ?
+		       "that name is published for a segment; use nic_connect_name()" :
+		       "that is the id of a segment; use nic_connect()";
+	return by_name ?
+	       "that name is published for an interrupt; use nic_connect_irq_name()" :
+	       "that is the id of an interrupt; use nic_connect_irq()";
+}
+
+static const char *connect_cause(int ret, bool irq, bool by_name)
 {
 	static const struct {
 		int ret;
@@ -210,10 +222,10 @@ static const char *connect_cause(int ret, bool by_name)
 		  "nothing was published by that name in time; does the other side run?" },
 		{ -EACCES, "the key is wrong",
 		  "it was published with another secret; do both sides have the same NIC_SECRET?" },
-		{ -EINVAL, NULL,
-		  "that name is published, but not for such a thing" },
 	};
 
+	if (ret == -EINVAL)
+		return kind_cause(irq, by_name);
 	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++)
 		if (causes[i].ret == ret)
 			return by_name ? causes[i].by_name : causes[i].by_id;
@@ -223,15 +235,15 @@ static const char *connect_cause(int ret, bool by_name)
 static int fail_connect(struct nic_ctx *ctx, int ret,
 			const struct dmanic_connect *arg)
 {
-	const char *noun = arg->flags & DMANIC_CONNECT_IRQ ? "interrupt" :
-							      "segment";
+	bool irq = arg->flags & DMANIC_CONNECT_IRQ;
+	const char *noun = irq ? "interrupt" : "segment";
 	bool by_name = arg->flags & DMANIC_CONNECT_BY_NAME;
 	char cause[NIC_CAUSE_MAX];
 	const char *why;
 
 	why = nic_refusal_cause(cause, ret, &arg->refusal, 0);
 	if (!why)
-		why = connect_cause(ret, by_name);
+		why = connect_cause(ret, irq, by_name);
 	if (by_name)
 		return nic_fail(ctx, ret, why, "connect to %s \"%s\" of node %u",
 				noun, arg->name, arg->node);

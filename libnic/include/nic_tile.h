@@ -185,8 +185,9 @@ struct nic_tile_options {
  * Blocks until all ranks are connected. An object serves any number of runs.
  *
  * Return: 0; -EINVAL: an option, or the team and the grid differ in size;
- * -ETIME; -ENOMEM, -EDQUOT as nic_segment_alloc(); others as
- * nic_team_barrier() and nic_team_find(). One owner at a time.
+ * -E2BIG: options of a newer library, not zero in what is new; -ETIME;
+ * -ENOMEM, -EDQUOT as nic_segment_alloc(); others as nic_team_barrier() and
+ * nic_team_find(). One owner at a time.
  */
 int nic_tile_create(struct nic_ctx *ctx, struct nic_team *team,
 		    const struct nic_tile_options *options,
@@ -298,10 +299,10 @@ struct nic_tile_result {
  * their neighbours only: call nic_team_barrier() before, where @start_ns shall
  * mean something.
  *
- * Return: 0; -EINVAL; -ETIME: a neighbour did not answer in time; -EREMOTEIO:
- * an operation failed; -ECANCELED: the callback; -EINTR; -ENODEV; -EIO: an
- * earlier run failed. After a failure the object can only be destroyed.
- * One owner at a time. Source: [P] table 1, figures 4 to 6.
+ * Return: 0; -EINVAL, -E2BIG as nic_tile_create(); -ETIME: a neighbour did not
+ * answer in time; -EREMOTEIO: an operation failed; -ECANCELED: the callback;
+ * -EINTR; -ENODEV; -EIO: an earlier run failed. When a step has failed the
+ * object can only be destroyed. One owner at a time. Source: [P] table 1, figures 4 to 6.
  */
 int nic_tile_run(struct nic_tile *tile,
 		 const struct nic_tile_run_options *options,

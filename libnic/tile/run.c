@@ -19,6 +19,7 @@
 #include "tile.h"
 
 #define DIMS	NIC_PLAN_MAX_DIM
+#define RESULT_MAX	4096	/* a larger size was never set */
 
 /**
  * struct run - one run
@@ -350,7 +351,8 @@ static int run_all(struct run *run)
 	ret = nic_tile_sequence_init(&sequence, &run->grid,
 				     run->options.schedule, run->tile->rank);
 	if (ret)
-		return ret;
+		return fail(run, ret, -1, -1, "rank %u has no steps: %s",
+			    run->tile->rank, strerror(-ret));
 	clock = nic_now();
 	run->result.start_ns = clock;
 	while (!ret && nic_tile_sequence_next(&sequence, &run->move)) {
@@ -376,6 +378,7 @@ static int set_height(struct run *run, uint64_t height)
 		.height = height ? height : grid->height,
 	};
 	unsigned int d;
+	int ret;
 
 	if (height > grid->height)
 		return fail(run, -EINVAL, -1, -1, "height %" PRIu64
@@ -386,23 +389,43 @@ static int set_height(struct run *run, uint64_t height)
 		options.ranks[d] = grid->ranks[d];
 	}
 	run->grid.size = sizeof(run->grid);
-	return nic_grid_init(&run->grid, &options);
+	ret = nic_grid_init(&run->grid, &options);
+	if (ret)
+		return fail(run, ret, -1, -1, "height %" PRIu64 ": %s",
+			    options.height, run->grid.detail);
+	return 0;
+}
+
+/* NULL, or why the options cannot be used */
+static const char *refuse(const struct nic_tile_run_options *options)
+{
+	if (options->flags & ~NIC_TILE_NO_COMM)
+		return "an unknown flag is set; flags are NIC_TILE_NO_COMM or 0";
+	if (!options->compute)
+		return "there is no callback; set compute";
+	if (!nic_tile_order(options->schedule))
+		return "there is no such schedule; set NIC_TILE_OVERLAP or NIC_TILE_NONOVERLAP";
+	return NULL;
 }
 
 static int run_checked(struct run *run,
 		       const struct nic_tile_run_options *options)
 {
+	const struct nic_ctx *ctx = run->tile->ctx;
+	const char *cause;
 	int ret;
 
-	ret = tile_options_copy(&run->options, sizeof(run->options), options,
-				options->size, sizeof(run->options));
+	ret = nic_options_copy(ctx, &run->options, sizeof(run->options),
+			       options, options->size, sizeof(run->options),
+			       "run tiles");
 	if (ret)
-		return ret;
-	if (run->options.flags & ~NIC_TILE_NO_COMM || !run->options.compute ||
-	    !nic_tile_order(run->options.schedule))
-		return -EINVAL;
+		return fail(run, ret, -1, -1, "%s", nic_error_detail(ctx));
+	cause = refuse(&run->options);
+	if (cause)
+		return fail(run, -EINVAL, -1, -1, "cannot run tiles: %s", cause);
 	if (run->tile->broken)
-		return -EIO;
+		return fail(run, -EIO, -1, -1,
+			    "cannot run tiles: an earlier run failed; destroy the object and make it anew");
 	ret = set_height(run, run->options.height);
 	if (ret)
 		return ret;
@@ -422,8 +445,14 @@ int nic_tile_run(struct nic_tile *tile,
 	size_t size;
 	int ret;
 
-	if (!tile || !options || (result && result->size < sizeof(*result)))
-		return -EINVAL;
+	if (!tile || !options)
+		return nic_fail(tile ? tile->ctx : NULL, -EINVAL,
+				"object and options are needed", "run tiles");
+	if (result && (result->size < sizeof(*result) ||
+		       result->size > RESULT_MAX))
+		return nic_fail(tile->ctx, -EINVAL,
+				"the size in the result is wrong; set it to the sizeof() of the struct",
+				"run tiles");
 	ret = run_checked(&run, options);
 	if (result) {
 		size = result->size;

@@ -16,22 +16,9 @@
 
 #define TILE_ALIGN	4096	/* buffers do not share a page */
 #define TILE_QUEUE	32	/* up to seven a doorbell, and room */
+#define WORD_MAX	(NIC_TILE_TAG_MAX + 12)	/* ".r" and any number behind it */
 
-int tile_options_copy(void *copy, size_t known, const void *options,
-		      size_t given, size_t least)
-{
-	const unsigned char *bytes = options;
-	size_t i;
-
-	if (given < least)
-		return -EINVAL;
-	for (i = known; i < given; i++)
-		if (bytes[i])
-			return -EINVAL;
-	memset(copy, 0, known);
-	memcpy(copy, options, given < known ? given : known);
-	return 0;
-}
+static const char making[] = "make a pipeline of tiles";
 
 /* A face of dimension @d with all that it carries, rounded up to pages */
 static int slot_size(const struct nic_tile *tile, unsigned int d,
@@ -102,11 +89,11 @@ static bool has_any(const struct tile_link *link)
 	return false;
 }
 
-/* "tile.r0": @what of dimension @d; 24 bytes hold the longest */
+/* "tile.r0": @what of dimension @d */
 static const char *word(const struct nic_tile *tile, char what, unsigned int d,
-			char text[24])
+			char text[WORD_MAX])
 {
-	snprintf(text, 24, "%s.%c%u", tile->tag, what, d);
+	snprintf(text, WORD_MAX, "%s.%c%u", tile->tag, what, d);
 	return text;
 }
 
@@ -114,7 +101,7 @@ static const char *word(const struct nic_tile *tile, char what, unsigned int d,
 static int publish(struct nic_tile *tile)
 {
 	unsigned int d;
-	char text[24];
+	char text[WORD_MAX];
 	int ret = 0;
 
 	if (has_any(tile->prev)) {
@@ -145,7 +132,7 @@ static int publish(struct nic_tile *tile)
 static int join(struct nic_tile *tile, struct tile_link *link, char raise,
 		unsigned int d, bool faces)
 {
-	char text[24];
+	char text[WORD_MAX];
 	int ret;
 
 	if (link->rank < 0)
@@ -208,8 +195,7 @@ static int set_up(struct nic_tile *tile, const struct nic_tile_options *options)
 	int ret;
 
 	if (cause)
-		return nic_fail(tile->ctx, -EINVAL, cause,
-				"make a pipeline of tiles");
+		return nic_fail(tile->ctx, -EINVAL, cause, "%s", making);
 	tile->grid = *options->grid;
 	tile->rank = nic_team_rank(tile->team);
 	tile->timeout_ns = options->timeout_ns ? options->timeout_ns :
@@ -221,7 +207,7 @@ static int set_up(struct nic_tile *tile, const struct nic_tile_options *options)
 		ret = lay_out(tile);
 	if (ret)
 		return nic_fail(tile->ctx, ret, "its buffers are too large",
-				"make a pipeline of tiles");
+				"%s", making);
 	return 0;
 }
 
@@ -234,14 +220,16 @@ int nic_tile_create(struct nic_ctx *ctx, struct nic_team *team,
 	int ret;
 
 	if (!ctx || !team || !options || !out)
-		return -EINVAL;
-	ret = tile_options_copy(&known, sizeof(known), options, options->size,
-				sizeof(known));
+		return nic_fail(ctx, -EINVAL,
+				"context, team, options and a place for the result are needed",
+				"%s", making);
+	ret = nic_options_copy(ctx, &known, sizeof(known), options,
+			       options->size, sizeof(known), making);
 	if (ret)
 		return ret;
 	tile = calloc(1, sizeof(*tile));
 	if (!tile)
-		return -ENOMEM;
+		return nic_fail(ctx, -ENOMEM, NULL, "%s", making);
 	tile->ctx = ctx;
 	tile->team = team;
 	ret = set_up(tile, &known);

@@ -78,8 +78,4 @@ static inline uint64_t tile_slot(const struct nic_tile *tile, unsigned int d,
 	       (uint64_t)k % TILE_SLOTS * tile->slot_bytes[d];
 }
 
-/* @options of a caller that may know less or more than we do: 0 or -errno */
-int tile_options_copy(void *copy, size_t known, const void *options,
-		      size_t given, size_t least);
-
 #endif /* NIC_TILE_PRIVATE_H */

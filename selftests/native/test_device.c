@@ -6,7 +6,7 @@
  * Sources: libnic/core/queue.c libnic/core/interrupt.c libnic/core/device.c
  * Sources: libnic/core/segment.c libnic/core/error.c
  * Flags: -Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap
- * Flags: -lpthread
+ * Flags: -Wl,--wrap=access -lpthread
  */
 #include <nic.h>
 
@@ -18,6 +18,19 @@ static struct nic_segment *seg;
 static struct nic_remote *remote;
 static struct nic_queue *queue;
 static struct nic_irq *irq;
+
+/* What access() says of a device: these are the fake driver's */
+static int no_access;
+
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode)
+{
+	if (strncmp(path, "/dev/dmanic/", 12))
+		return __real_access(path, mode);
+	errno = no_access;
+	return no_access ? -1 : 0;
+}
 
 static void start(void)
 {
@@ -46,22 +59,44 @@ static void refuse(int err, uint32_t limit, uint64_t asked, uint64_t allowed)
 
 TEST(device__query)
 {
-	struct nic_info info;
+	struct nic_info info = { .size = sizeof(info) };
+	struct {
+		struct nic_info info;
+		uint32_t newer[8];
+	} longer;
 
 	start();
 	ASSERT_EQ(nic_query(ctx, &info), 0);
+	EXPECT_EQ(info.size, sizeof(info));
 	EXPECT_EQ(info.node, 3);
 	EXPECT_EQ(info.nodes, 16);
 	EXPECT(!strcmp(info.name, "nic0"));
 	EXPECT(!strcmp(info.link, "fake"));
+	EXPECT_EQ(info.max_segments, 11);
+	EXPECT_EQ(info.max_queues, 12);
+	EXPECT_EQ(info.max_irqs, 13);
+	EXPECT_EQ(info.max_connections, 14);
+	EXPECT_EQ(info.max_contexts, 15);
 	EXPECT_EQ(nic_version(), 1);
+
+	/* A newer program is told of nothing that is not known here */
+	memset(&longer, 0xff, sizeof(longer));
+	longer.info.size = sizeof(longer);
+	ASSERT_EQ(nic_query(ctx, &longer.info), 0);
+	EXPECT_EQ(longer.info.size, sizeof(longer));
+	EXPECT_EQ(longer.info.node, 3);
+	for (size_t i = 0; i < 8; i++)
+		EXPECT_EQ(longer.newer[i], 0);
+	info.size--;
+	EXPECT_EQ(nic_query(ctx, &info), -EINVAL);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "the size in the info is wrong");
 	nic_close(ctx);
 	nic_close(NULL);
 }
 
 TEST(device__named_by_environment)
 {
-	struct nic_info info;
+	struct nic_info info = { .size = sizeof(info) };
 
 	fake.fail_open = 0;
 	setenv("NIC_DEVICE", "nic7", 1);
@@ -79,10 +114,16 @@ TEST(device__named_by_environment)
 TEST(device__cannot_open)
 {
 	fake.fail_open = EACCES;
+	no_access = EACCES;
 	EXPECT_EQ(nic_open("nic0", &ctx), -EACCES);
 	EXPECT_CONTAINS(nic_error_detail(NULL),
 			"cannot open /dev/dmanic/nic0: permission denied");
 	EXPECT_CONTAINS(nic_error_detail(NULL), "group dmanic");
+	/* The file may be opened: then it is not its mode */
+	no_access = 0;
+	EXPECT_EQ(nic_open("nic0", &ctx), -EACCES);
+	EXPECT_CONTAINS(nic_error_detail(NULL), "another network namespace");
+	EXPECT(!strstr(nic_error_detail(NULL), "group dmanic"));
 	fake.fail_open = ENXIO;
 	EXPECT_EQ(nic_open("nic0", &ctx), -ENODEV);
 	EXPECT_CONTAINS(nic_error_detail(NULL), "removed");
@@ -189,6 +230,19 @@ TEST(error__connect)
 	};
 
 	start();
+	refuse(EINVAL, 0, 0, 0);
+	EXPECT_EQ(nic_connect(ctx, 9, 7, 5, &remote), -EINVAL);
+	EXPECT_DETAIL(ctx,
+		      "cannot connect to segment 7 of node 9: that is the id of an interrupt; use nic_connect_irq()");
+	refuse(EINVAL, 0, 0, 0);
+	EXPECT_EQ(nic_connect_irq(ctx, 9, 7, 5, &remote), -EINVAL);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "the id of a segment");
+	refuse(EINVAL, 0, 0, 0);
+	EXPECT_EQ(nic_connect_name(ctx, 9, "n", NULL, 5, &remote), -EINVAL);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "published for an interrupt");
+	refuse(EINVAL, 0, 0, 0);
+	EXPECT_EQ(nic_connect_irq_name(ctx, 9, "n", NULL, 5, &remote), -EINVAL);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "published for a segment");
 	for (size_t i = 0; i < sizeof(causes) / sizeof(*causes); i++) {
 		refuse(causes[i].err, 0, 0, 0);
 		EXPECT_EQ(nic_connect(ctx, 9, 7, 5, &remote), -causes[i].err);

@@ -3,6 +3,7 @@
  * output.c - what the tools print: tables for people, one object for programs
  */
 #include <cjson/cJSON.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,9 +267,40 @@ void report_param_text(struct cJSON *result, const char *name,
 	must(cJSON_AddStringToObject(params, name, value));
 }
 
-struct cJSON *report_results(struct report *report)
+struct cJSON *report_add_result(struct report *report)
 {
-	return report->results;
+	cJSON *result = must(cJSON_CreateObject());
+
+	cJSON_AddItemToArray(report->results, result);
+	return result;
+}
+
+struct cJSON *report_root(struct report *report)
+{
+	return report->root;
+}
+
+struct cJSON *report_add_object(struct cJSON *object, const char *name)
+{
+	return must(cJSON_AddObjectToObject(object, name));
+}
+
+void report_add_text(struct cJSON *object, const char *name, const char *value)
+{
+	must(cJSON_AddStringToObject(object, name, value));
+}
+
+void report_add_number(struct cJSON *object, const char *name, double value)
+{
+	must(cJSON_AddNumberToObject(object, name, value));
+}
+
+void report_add_count(struct cJSON *object, const char *name, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	must(cJSON_AddRawToObject(object, name, text));
 }
 
 void report_check(struct report *report, const char *name, bool ok,

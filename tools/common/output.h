@@ -6,14 +6,15 @@
  * that its columns are as wide as they need to be. A report has one shape for
  * all tools:
  *
- *   {"tool", "version", "kernel", "link", "host", "args",
+ *   {"tool", "version", "kernel", "link", "host", "args", "model",
  *    "results": [{"name", "params", "size_bytes", "unit", "value", "p50",
  *                 "p99", "min", "max", "spread", "samples",
  *                 "reference": {"name", "value", "spread"}, "ratio"}],
  *    "checks": [{"name", "ok", "detail"}]}
  *
  * "value" is the median; "params" (what was set: depth, wait, ...) and
- * "size_bytes", "reference", "ratio" are there when they make sense. Running
+ * "size_bytes", "reference", "ratio" are there when they make sense; "model",
+ * what the link pretends to cost, in nictile's and in nicctl's results. Running
  * out of memory ends the program. Not thread-safe.
  */
 #ifndef TOOLS_OUTPUT_H
@@ -107,8 +108,17 @@ void report_param_number(struct cJSON *result, const char *name, double value);
 void report_param_text(struct cJSON *result, const char *name,
 		       const char *value);
 
-/* The array of results, for those of another shape (objects nicctl shows) */
-struct cJSON *report_results(struct report *report);
+/* Add a result of another shape (devices that nicctl shows), still empty */
+struct cJSON *report_add_result(struct report *report);
+
+/* The whole report, for what only some tools tell beside results */
+struct cJSON *report_root(struct report *report);
+
+/* Members of such objects. A count is written out: a double would round it. */
+struct cJSON *report_add_object(struct cJSON *object, const char *name);
+void report_add_text(struct cJSON *object, const char *name, const char *value);
+void report_add_number(struct cJSON *object, const char *name, double value);
+void report_add_count(struct cJSON *object, const char *name, uint64_t value);
 
 void report_check(struct report *report, const char *name, bool ok,
 		  const char *format, ...) OUTPUT_PRINTF(4, 5);

@@ -13,6 +13,8 @@
 #include "tools/common/clock.h"
 #include "tools/common/size.h"
 
+#define NS_PER_THOUSANDTH	(NS_PER_S / 1000)
+
 struct unit {
 	const char *name;
 	uint64_t factor;
@@ -246,6 +248,25 @@ const char *time_parse(const char *text, uint64_t *ns)
 	    __builtin_add_overflow(whole, fraction * factor / NS_PER_S, &whole))
 		return is_too_large;
 	*ns = whole;
+	return NULL;
+}
+
+/* A decimal number is read as seconds: thousandths of it are milliseconds */
+const char *scale_parse(const char *text, uint64_t *thousandths)
+{
+	const char *reason;
+	uint64_t ns;
+
+	if (text[strspn(text, "-.0123456789")])
+		return "is not a number without unit";
+	reason = time_parse(text, &ns);
+	if (reason)
+		return reason;
+	if (ns % NS_PER_THOUSANDTH)
+		return "has more than three decimals";
+	if (ns / NS_PER_THOUSANDTH > UINT32_MAX)
+		return "is too large";
+	*thousandths = ns / NS_PER_THOUSANDTH;
 	return NULL;
 }
 

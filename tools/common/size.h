@@ -36,6 +36,9 @@ const char *count_list_parse(const char *text, uint64_t max,
 /* "1.5" (seconds), "10ms", "49.2us", "100ns"; less than 1 ns is cut off */
 const char *time_parse(const char *text, uint64_t *ns);
 
+/* "1", "0.5", "100": thousandths; no unit, at most three decimals */
+const char *scale_parse(const char *text, uint64_t *thousandths);
+
 /* Exact: "64k" for 65536, "65537" for one more. Returns @text[SIZE_TEXT]. */
 char *size_print(uint64_t bytes, char *text);
 

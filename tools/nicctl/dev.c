@@ -38,7 +38,8 @@ static int show_run(struct nicctl *ctl)
 	status = nicctl_connect(ctl);
 	if (status)
 		return status;
-	if (devices_get(&ctl->nl, DMANIC_GENL_CMD_DEV_GET, &request, &devices))
+	if (devices_get(&ctl->nl, DMANIC_GENL_CMD_DEV_GET, request.name,
+			request.fabric, &devices))
 		status = nicctl_fail(ctl, "dev show", "%s%s%s",
 				     selected(&request) ? selected(&request) :
 							  "",

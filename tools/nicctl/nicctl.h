@@ -11,8 +11,9 @@
 #include <stdbool.h>
 
 #include "args.h"
-#include "device.h"
-#include "nl.h"
+#include "request.h"
+#include "tools/common/device.h"
+#include "tools/common/nl.h"
 #include "tools/common/output.h"
 
 /**
@@ -40,6 +41,12 @@ int nicctl_usage(struct nicctl *ctl, const char *topic);
 
 /* Open ctl->nl: 0 or an exit status */
 int nicctl_connect(struct nicctl *ctl);
+
+/* change.c */
+
+/* Ask for a change; @command: DEV_NEW, DEV_SET or DEV_DEL. As devices_get(). */
+int devices_change(struct nl *nl, uint8_t command,
+		   const struct request *request);
 
 /* dev.c, stats.c */
 int dev_run(struct nicctl *ctl);

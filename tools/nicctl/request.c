@@ -9,8 +9,6 @@
 #include "request.h"
 #include "tools/common/size.h"
 
-#define NS_PER_THOUSANDTH	1000000U
-
 static const char *parse_nodes(const char *text, uint64_t *value)
 {
 	return count_parse(text, UINT32_MAX, value);
@@ -19,25 +17,6 @@ static const char *parse_nodes(const char *text, uint64_t *value)
 static const char *parse_seed(const char *text, uint64_t *value)
 {
 	return count_parse(text, UINT64_MAX, value);
-}
-
-/* A decimal number is read as seconds: thousandths of it are milliseconds */
-static const char *parse_scale(const char *text, uint64_t *value)
-{
-	const char *reason;
-	uint64_t ns;
-
-	if (text[strspn(text, "-.0123456789")])
-		return "is not a number without unit";
-	reason = time_parse(text, &ns);
-	if (reason)
-		return reason;
-	if (ns % NS_PER_THOUSANDTH)
-		return "has more than three decimals";
-	if (ns / NS_PER_THOUSANDTH > UINT32_MAX)
-		return "is too large";
-	*value = ns / NS_PER_THOUSANDTH;
-	return NULL;
 }
 
 static const char *parse_switch(const char *text, uint64_t *value)
@@ -63,7 +42,7 @@ static const struct {
 	[KEYWORD_INTERRUPT] = { "interrupt", time_parse },
 	[KEYWORD_LATENCY] = { "latency", time_parse },
 	[KEYWORD_BANDWIDTH] = { "bandwidth", size_parse },
-	[KEYWORD_SCALE] = { "scale", parse_scale },
+	[KEYWORD_SCALE] = { "scale", scale_parse },
 	[KEYWORD_JITTER] = { "jitter", time_parse },
 	[KEYWORD_SEED] = { "seed", parse_seed },
 	[KEYWORD_FAILED] = { "failed", parse_switch },

@@ -2,19 +2,11 @@
 /*
  * show.c - devices and their counters, for people and for programs
  */
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "nicctl.h"
 #include "tools/common/size.h"
-
-/* Thousandths as a number */
-static double thousandths(uint64_t value)
-{
-	return (double)value / 1000;
-}
 
 /* ---- for programs ---- */
 
@@ -35,15 +27,6 @@ static const struct member device_members[] = {
 	{ "pinned_bytes", DMANIC_A_PINNED },
 };
 
-static const struct member model_members[] = {
-	{ "start_ns", DMANIC_MODEL_A_START_NS },
-	{ "interrupt_ns", DMANIC_MODEL_A_INTERRUPT_NS },
-	{ "latency_ns", DMANIC_MODEL_A_LATENCY_NS },
-	{ "bandwidth_bytes_per_s", DMANIC_MODEL_A_BANDWIDTH },
-	{ "jitter_ns", DMANIC_MODEL_A_JITTER_NS },
-	{ "seed", DMANIC_MODEL_A_SEED },
-};
-
 static const struct member stats_members[] = {
 	{ "posted", DMANIC_STATS_A_POSTED },
 	{ "completed", DMANIC_STATS_A_COMPLETED },
@@ -56,64 +39,40 @@ static const struct member stats_members[] = {
 	{ "doorbells", DMANIC_STATS_A_DOORBELLS },
 };
 
-static void must(const void *memory)
-{
-	if (memory)
-		return;
-	fputs("nicctl: out of memory\n", stderr);
-	exit(EXIT_FAILURE);
-}
-
-/* Written out: a double would round large ones */
-static void put_members(cJSON *object, const struct member *members, size_t n,
+static void put_members(struct cJSON *object, const struct member *members, size_t n,
 			const uint64_t *values)
 {
-	char text[32];
 	size_t i;
 
-	for (i = 0; i < n; i++) {
-		snprintf(text, sizeof(text), "%" PRIu64,
-			 values[members[i].attr]);
-		must(cJSON_AddRawToObject(object, members[i].name, text));
-	}
+	for (i = 0; i < n; i++)
+		report_add_count(object, members[i].name,
+				 values[members[i].attr]);
 }
 
-static cJSON *put_result(struct nicctl *ctl, const struct device *device)
+static struct cJSON *put_result(struct nicctl *ctl, const struct device *device)
 {
-	cJSON *result = cJSON_CreateObject();
+	struct cJSON *result = report_add_result(ctl->report);
 
-	must(result);
-	cJSON_AddItemToArray(report_results(ctl->report), result);
-	must(cJSON_AddStringToObject(result, "name", device->name));
-	must(cJSON_AddStringToObject(result, "fabric", device->fabric));
+	report_add_text(result, "name", device->name);
+	report_add_text(result, "fabric", device->fabric);
 	return result;
 }
 
 static void report_device(struct nicctl *ctl, const struct device *device)
 {
-	cJSON *result = put_result(ctl, device);
-	cJSON *model;
-	double scale;
+	struct cJSON *result = put_result(ctl, device);
 
 	report_link(ctl->report, device->type);
-	must(cJSON_AddStringToObject(result, "type", device->type));
-	must(cJSON_AddStringToObject(result, "state", device_state(device)));
+	report_add_text(result, "type", device->type);
+	report_add_text(result, "state", device_state(device));
 	put_members(result, device_members, ARRAY_SIZE(device_members),
 		    device->number);
-	if (!*device->model_name)
-		return;
-	model = cJSON_AddObjectToObject(result, "model");
-	must(model);
-	must(cJSON_AddStringToObject(model, "name", device->model_name));
-	scale = thousandths(device->model[DMANIC_MODEL_A_SCALE]);
-	must(cJSON_AddNumberToObject(model, "scale", scale));
-	put_members(model, model_members, ARRAY_SIZE(model_members),
-		    device->model);
+	device_report_model(device, result);
 }
 
 static void report_stats(struct nicctl *ctl, const struct device *device)
 {
-	cJSON *result = put_result(ctl, device);
+	struct cJSON *result = put_result(ctl, device);
 	const struct member node = { "node", DMANIC_A_NODE };
 
 	put_members(result, &node, 1, device->number);
@@ -137,7 +96,7 @@ static void cell_model(struct table *table, const struct device *device)
 	}
 	table_cell(table, "%s", device->model_name);
 	table_cell(table, "%.7g",
-		   thousandths(device->model[DMANIC_MODEL_A_SCALE]));
+		   device_scale(device));
 }
 
 static void devices_table(const struct devices *devices)
@@ -188,7 +147,7 @@ static void model_lines(const struct device *device)
 	char text[SIZE_TEXT];
 
 	printf("    model       %s, scale %.7g\n", device->model_name,
-	       thousandths(model[DMANIC_MODEL_A_SCALE]));
+	       device_scale(device));
 	printf("    start       %s\n",
 	       time_print((double)model[DMANIC_MODEL_A_START_NS], text));
 	printf("    interrupt   %s\n",

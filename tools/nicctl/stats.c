@@ -21,8 +21,8 @@ int stats_run(struct nicctl *ctl)
 	status = nicctl_connect(ctl);
 	if (status)
 		return status;
-	if (devices_get(&ctl->nl, DMANIC_GENL_CMD_STATS_GET, &request,
-			&devices)) {
+	if (devices_get(&ctl->nl, DMANIC_GENL_CMD_STATS_GET, request.name,
+			request.fabric, &devices)) {
 		which = request.name ? request.name : request.fabric;
 		status = nicctl_fail(ctl, "stats", "%s%s%s", which ? which : "",
 				     which ? ": " : "", ctl->nl.error);

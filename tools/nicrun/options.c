@@ -34,9 +34,12 @@ static const char usage_text[] =
 "\n"
 "Ranks see NIC_RANK, NIC_SIZE, NIC_NODES, NIC_DEVICE, NIC_SECRET and NIC_JOB.\n"
 "Standard input goes to rank 0. When a rank fails the others get SIGTERM, and\n"
-"SIGKILL after 3 s. Exit status: that of the first rank that failed (128 and\n"
-"the signal, when one killed it), 0 when none did, 1 when the ranks could not\n"
-"be started, 2 for wrong usage.\n"
+"SIGKILL after 3 s.\n"
+"\n"
+"Exit status: 0 when all ranks succeeded, else that of the first that failed:\n"
+"its own, 128 and the signal when one killed it, 126 when PROGRAM could not be\n"
+"run, 127 when there is none; 124 after --timeout; 128 and the signal when one\n"
+"stopped nicrun; 1 when the ranks could not be started, 2 for wrong usage.\n"
 "\n"
 "Example: nicctl dev add nic type loop nodes 9 && nicrun -n 9 nictile\n";
 

@@ -25,6 +25,9 @@
  * @space: of this rank
  * @grid: all ranks, first as calibrated, then with the largest height
  * @decision: what to run
+ * @info: of the device
+ * @card: of rank 0
+ * @files: of rank 0
  * @prediction: of rank 0
  * @measurement: of rank 0
  */
@@ -36,6 +39,9 @@ struct session {
 	struct space space;
 	struct nic_tile_grid grid;
 	struct decision decision;
+	struct nic_info info;
+	struct card card;
+	struct files files;
 	struct prediction prediction;
 	struct measurement measurement;
 };
@@ -197,6 +203,9 @@ static int run(struct session *session, const struct story *story)
 	int ret;
 
 	ret = choose_grid(session);
+	if (!ret && !nic_team_rank(session->team))
+		ret = card_prepare(&session->card, session->info.name,
+				   &session->options);
 	if (!ret)
 		ret = prepare(session, &job);
 	if (ret)
@@ -218,21 +227,24 @@ static int run(struct session *session, const struct story *story)
 int main(int argc, char **argv)
 {
 	static struct session session;
-	struct nic_info info = { .link = "" };
 	struct story story = {
 		.options = &session.options, .grid = &session.grid,
 		.decision = &session.decision,
 		.prediction = &session.prediction,
-		.measurement = &session.measurement, .link = info.link,
+		.measurement = &session.measurement, .info = &session.info,
+		.card = &session.card, .files = &session.files,
 		.argc = argc, .argv = argv,
 	};
 	int ret;
 
 	options_parse(&session.options, argc, argv);
+	if (first_rank() && files_open(&session.files, &session.options))
+		return EXIT_FAILURE;
 	pace_init();
+	session.info.size = sizeof(session.info);
 	ret = join(&session);
 	if (!ret)
-		ret = nic_query(session.ctx, &info);
+		ret = nic_query(session.ctx, &session.info);
 	if (!ret)
 		ret = run(&session, &story);
 	space_destroy(&session.space);

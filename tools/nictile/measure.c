@@ -14,12 +14,6 @@
 #include "nictile.h"
 #include "tools/common/progress.h"
 
-static const char *const kind_name[KINDS] = {
-	[NIC_TILE_NONOVERLAP] = "non-overlapping",
-	[NIC_TILE_OVERLAP] = "overlapping",
-	[KIND_NO_COMM] = "no communication",
-};
-
 int grid_make(struct nic_tile_grid *grid, const struct options *options,
 	      uint64_t height)
 {
@@ -65,7 +59,7 @@ static int run_one(const struct job *job, struct nic_tile *tile,
 	if (ret) {
 		fprintf(stderr, "nictile: rank %u: height %" PRIu64
 			", %s: %s\n", nic_team_rank(job->team), height,
-			kind_name[kind],
+			kind_name(kind),
 			*result.detail ? result.detail : strerror(-ret));
 		return ret;
 	}
@@ -80,39 +74,6 @@ static int run_one(const struct job *job, struct nic_tile *tile,
 	if (kind != KIND_NO_COMM)
 		record->wrong = space_compare(job->space);
 	return 0;
-}
-
-/* What rank 0 makes of the records of one run */
-static void add_up(struct measurement *measurement, struct outcome *outcome,
-		   const struct record *all, unsigned int ranks)
-{
-	uint64_t start = UINT64_MAX, end = 0, longest = 0, compute = 0;
-	unsigned int r;
-
-	measurement->one_clock = true;
-	for (r = 0; r < ranks; r++) {
-		const struct record *record = &all[r];
-		uint64_t took = record->end_ns - record->start_ns;
-
-		if (record->host != all[0].host)
-			measurement->one_clock = false;
-		if (start > record->start_ns)
-			start = record->start_ns;
-		if (end < record->end_ns)
-			end = record->end_ns;
-		if (longest < took)
-			longest = took;
-		if (compute < record->phase_ns[NIC_TILE_COMPUTE])
-			compute = record->phase_ns[NIC_TILE_COMPUTE];
-		measurement->tiles += record->tiles;
-		measurement->overruns += record->overruns;
-		measurement->wrong += record->wrong;
-	}
-	if (measurement->one_clock)
-		longest = end - start;
-	outcome->seconds[outcome->n] = (double)longest / 1e9;
-	outcome->compute[outcome->n] = (double)compute / 1e9;
-	outcome->n++;
 }
 
 static int measure_one(const struct job *job, struct nic_tile *tile,
@@ -135,7 +96,8 @@ static int measure_one(const struct job *job, struct nic_tile *tile,
 	if (ret || !all)
 		return ret;
 	measurement->runs += kind != KIND_NO_COMM;
-	add_up(measurement, outcome, all, job->grid->nranks);
+	measurement_add(measurement, outcome, all, job->grid->nranks, height,
+			kind);
 	return 0;
 }
 
@@ -166,16 +128,17 @@ static int measure_heights(const struct job *job, struct nic_tile *tile,
 			if (!wanted(options, kind))
 				continue;
 			if (progress->shown)
-				progress_show(progress->done, kind_name[kind]);
+				progress_show(progress->done, kind_name(kind));
 			progress->done++;
 			ret = measure_one(job, tile, measurement, h, kind);
 			outcome = &measurement->outcome[h][kind];
 			if (!ret && progress->shown && options->verbose)
 				fprintf(stderr, "%" PRIu64 "/%" PRIu64
-					" height %" PRIu64 ", %s: %.6f s\n",
+					" height %" PRIu64 ", %s%s: %.6f s\n",
 					progress->done, progress->total,
 					job->decision->height[h],
-					kind_name[kind],
+					kind_name(kind),
+					options->modelled ? ", MODELLED" : "",
 					outcome->seconds[outcome->n - 1]);
 		}
 	}
@@ -201,22 +164,6 @@ static int measure_all(const struct job *job, struct nic_tile *tile,
 	return ret;
 }
 
-static void summarize(struct measurement *measurement, unsigned int heights)
-{
-	struct outcome *outcome;
-	unsigned int h, kind;
-
-	for (h = 0; h < heights; h++) {
-		for (kind = 0; kind < KINDS; kind++) {
-			outcome = &measurement->outcome[h][kind];
-			stats_summarize(outcome->seconds, outcome->n,
-					&outcome->time);
-			stats_summarize(outcome->compute, outcome->n,
-					&outcome->computing);
-		}
-	}
-}
-
 int measure(const struct job *job, struct measurement *measurement)
 {
 	struct nic_tile_options options = {
@@ -237,6 +184,6 @@ int measure(const struct job *job, struct measurement *measurement)
 	}
 	ret = measure_all(job, tile, measurement);
 	nic_tile_destroy(tile);
-	summarize(measurement, (unsigned int)job->decision->heights);
+	measurement_finish(measurement, (unsigned int)job->decision->heights);
 	return ret;
 }

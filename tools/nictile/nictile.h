@@ -9,7 +9,12 @@
  *   calibrate.c  what the link and this machine cost, measured
  *   predict.c    the paper's formulas with these costs, heights to try
  *   measure.c    the runs
- *   show.c       tables, JSON, data for a plot
+ *   outcome.c    what they come to
+ *   link.c       what the link pretends to cost
+ *   story.c      what the next three ask of the results
+ *   check.c      what must hold
+ *   report.c     JSON, data for a plot
+ *   show.c       tables
  *   main.c       in which order
  *
  * Every rank runs all of it; rank 0 decides and prints. Where a function says
@@ -27,6 +32,7 @@
 #include <nic_tile.h>
 #include <nic_tile_model.h>
 
+#include "tools/common/device.h"
 #include "tools/common/stats.h"
 
 #define HEIGHTS_MAX	32
@@ -55,9 +61,10 @@ enum expectation {
  * @heights: how many were given
  * @height: those
  * @schedule: run it, by enum nic_tile_schedule
+ * @model: preset to set the link to, at @scale; NULL: as it is
  * @modelled: computing takes @t1_ns a point
  * @t1_ns: nanoseconds a point, @scale times what was given
- * @scale: as the link's
+ * @scale: of @t1_ns and @model
  * @repeat: runs of each kind
  * @no_comm: also run without communication
  * @expect: what to check
@@ -74,6 +81,7 @@ struct options {
 	unsigned int heights;
 	uint64_t height[HEIGHTS_MAX];
 	bool schedule[SCHEDULES];
+	const char *model;
 	bool modelled;
 	double t1_ns;
 	double scale;
@@ -91,6 +99,9 @@ struct options {
 void options_parse(struct options *options, int argc, char **argv);
 
 const char *schedule_name(unsigned int schedule);
+
+/* Who prints; without a launcher there is one rank, which is the first. */
+bool first_rank(void);
 
 /* ---- space.c ---- */
 
@@ -296,7 +307,7 @@ void predict_heights(const struct prediction *prediction,
 		     const struct nic_tile_grid *grid,
 		     struct decision *decision);
 
-/* ---- measure.c ---- */
+/* ---- outcome.c ---- */
 
 /* Runs of one kind: both schedules, and without communication */
 #define KINDS		3
@@ -319,22 +330,47 @@ struct outcome {
 };
 
 /**
+ * struct overruns - tiles of one run that took longer than they should
+ * @overruns: how many, see struct pace
+ * @tiles: of so many, on all ranks
+ * @height: of the run
+ * @kind: of the run
+ */
+struct overruns {
+	uint64_t overruns;
+	uint64_t tiles;
+	uint64_t height;
+	unsigned int kind;
+};
+
+/**
  * struct measurement - everything measured; of use on rank 0 only
  * @outcome: by height and kind
  * @one_clock: all ranks are on one machine, so that times can be compared
  * @runs: with results that were compared
  * @wrong: values that differ, in all of these
- * @tiles: computed by all ranks in all runs
- * @overruns: of these, see struct pace
+ * @worst: the run with the largest part of its tiles overrun
  */
 struct measurement {
 	struct outcome outcome[HEIGHTS_MAX][KINDS];
 	bool one_clock;
 	uint64_t runs;
 	uint64_t wrong;
-	uint64_t tiles;
-	uint64_t overruns;
+	struct overruns worst;
 };
+
+/* "overlapping" */
+const char *kind_name(unsigned int kind);
+
+/* What rank 0 makes of the @ranks records of one run of @height and @kind */
+void measurement_add(struct measurement *measurement, struct outcome *outcome,
+		     const struct record *all, unsigned int ranks,
+		     uint64_t height, unsigned int kind);
+
+/* Once all runs are added */
+void measurement_finish(struct measurement *measurement, unsigned int heights);
+
+/* ---- measure.c ---- */
 
 /* Collective */
 int measure(const struct job *job, struct measurement *measurement);
@@ -343,7 +379,38 @@ int measure(const struct job *job, struct measurement *measurement);
 int grid_make(struct nic_tile_grid *grid, const struct options *options,
 	      uint64_t height);
 
-/* ---- show.c ---- */
+/* ---- link.c ---- */
+
+/**
+ * struct card - what the link pretends to cost
+ * @known: the driver told
+ * @device: as it told, with the model
+ * @why: not @known: a sentence
+ */
+struct card {
+	bool known;
+	struct device device;
+	char why[NL_ERROR];
+};
+
+/*
+ * Rank 0: set the model of all devices of the fabric of @device, if the options
+ * say so, then ask for it. Fails only if it cannot be set.
+ */
+int card_prepare(struct card *card, const char *device,
+		 const struct options *options);
+
+/* ---- story.c ---- */
+
+/**
+ * struct files - where results go besides stdout
+ * @json: the report, or NULL
+ * @data: columns for a plot, or NULL
+ */
+struct files {
+	FILE *json;
+	FILE *data;
+};
 
 /**
  * struct story - everything there is to show
@@ -352,7 +419,9 @@ int grid_make(struct nic_tile_grid *grid, const struct options *options,
  * @decision: heights and costs
  * @prediction: for these
  * @measurement: of these
- * @link: "loop"
+ * @info: of the device
+ * @card: what its link pretends to cost
+ * @files: to be written
  * @argc: of the program
  * @argv: of the program
  */
@@ -362,10 +431,50 @@ struct story {
 	const struct decision *decision;
 	const struct prediction *prediction;
 	const struct measurement *measurement;
-	const char *link;
+	const struct nic_info *info;
+	const struct card *card;
+	struct files *files;
 	int argc;
 	char **argv;
 };
+
+/* "modelled" or "real" */
+const char *story_compute(const struct story *story);
+
+/* By how much @measured differs */
+double story_percent(double measured, double predicted);
+
+const struct outcome *story_outcome(const struct story *story, unsigned int h,
+				    unsigned int kind);
+
+/* Index of the height with the least time, or -1: not run */
+int story_fastest(const struct story *story, unsigned int kind);
+
+/* Index of @height, or -1: not run */
+int story_index(const struct story *story, uint64_t height);
+
+/* ---- check.c ---- */
+
+struct report;
+
+/* Adds all checks that the options ask for */
+void check_all(struct report *report, const struct story *story);
+
+/* ---- report.c ---- */
+
+/* Everything but the checks */
+void report_fill(struct report *report, const struct story *story);
+
+/* Before the runs, so that nobody waits for what cannot be written */
+int files_open(struct files *files, const struct options *options);
+
+int files_write(struct files *files, const struct story *story,
+		const struct report *report);
+
+/* ---- show.c ---- */
+
+/* What was run on what: two lines, with @newline between them */
+void show_head(const struct story *story, FILE *file, const char *newline);
 
 /* Before the runs: costs and what follows from them */
 void show_prediction(const struct story *story, FILE *file);

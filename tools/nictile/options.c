@@ -15,6 +15,8 @@
 #include "tools/common/output.h"
 #include "tools/common/size.h"
 
+#define SCALE_MAX	1000000U	/* thousandths, as the driver has it */
+
 static const char usage_text[] =
 "Usage: nicrun -n RANKS nictile [OPTION]...\n"
 "Run the test loop of the paper on overlapped tile execution,\n"
@@ -27,12 +29,16 @@ static const char usage_text[] =
 "      --grid RxC        ranks along I and J (as square as can be)\n"
 "      --height H        tile heights: a list \"128,256,1k\"; auto: the\n"
 "                        predicted best; sweep: nine around it (sweep)\n"
+"      --model PRESET    set the link's model before: none, sci-d330, eth-25g; at\n"
+"                        --scale, for all devices of the fabric; it stays so.\n"
+"                        Needs root (CAP_NET_ADMIN)\n"
 "      --schedule S      overlap, nonoverlap or both (both)\n"
 "      --compute C       real: as long as it takes (default);\n"
 "                        modelled: compute, then sleep until --t1 a point\n"
 "                        has passed: as if each rank had a processor\n"
 "      --t1 TIME         time a point of modelled computing (46ns)\n"
-"      --scale N         stretch t1 by N: as the link model's scale\n"
+"      --scale N         stretch t1 of modelled computing, and the link's --model,\n"
+"                        by N (1)\n"
 "      --repeat N        runs of each kind (5)\n"
 "      --no-comm         also run with all communication left out\n"
 "      --expect WHAT     check that it wins: overlap (and that the prediction\n"
@@ -48,11 +54,12 @@ static const char usage_text[] =
 "Exit status: 0 when all checks are ok, 1 when not, 2 for wrong usage.\n"
 "\n"
 "Example, the paper's card a hundred times slower:\n"
-"  nicctl dev add nic type loop nodes 9 model sci-d330 scale 100\n"
-"  nicrun -n 9 nictile --size 12x12x8k --compute modelled --scale 100\n";
+"  nicctl dev add nic type loop nodes 9\n"
+"  nicrun -n 9 nictile --size 12x12x8k --model sci-d330 --compute modelled \\\n"
+"    --scale 100\n";
 
 enum {
-	OPT_SIZE = 256, OPT_GRID, OPT_HEIGHT, OPT_SCHEDULE, OPT_COMPUTE, OPT_T1,
+	OPT_SIZE = 256, OPT_GRID, OPT_HEIGHT, OPT_MODEL, OPT_SCHEDULE, OPT_COMPUTE, OPT_T1,
 	OPT_SCALE, OPT_REPEAT, OPT_NO_COMM, OPT_EXPECT, OPT_TIMEOUT, OPT_JSON,
 	OPT_DATA, OPT_VERSION,
 };
@@ -61,6 +68,7 @@ static const struct option longs[] = {
 	{ "size", required_argument, NULL, OPT_SIZE },
 	{ "grid", required_argument, NULL, OPT_GRID },
 	{ "height", required_argument, NULL, OPT_HEIGHT },
+	{ "model", required_argument, NULL, OPT_MODEL },
 	{ "schedule", required_argument, NULL, OPT_SCHEDULE },
 	{ "compute", required_argument, NULL, OPT_COMPUTE },
 	{ "t1", required_argument, NULL, OPT_T1 },
@@ -77,8 +85,7 @@ static const struct option longs[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
-/* Without a launcher there is one rank, which is the first. */
-static bool first_rank(void)
+bool first_rank(void)
 {
 	const char *rank = getenv("NIC_RANK");
 
@@ -186,12 +193,18 @@ static void parse_height(struct options *options, const char *text)
 static unsigned int parse_word(const char *option, const char *text,
 			       const char *const *words, unsigned int n)
 {
+	char list[128] = "";
+	size_t at = 0;
 	unsigned int i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		if (!strcmp(text, words[i]))
 			return i;
-	wrong_usage("--%s: \"%s\" is none of its words", option, text);
+		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s",
+				       i ? ", " : "", words[i]);
+	}
+	wrong_usage("--%s: \"%s\" is none of its words: %s", option, text,
+		    list);
 	return 0;
 }
 
@@ -216,13 +229,14 @@ static void parse_time(const char *option, const char *text, uint64_t *ns)
 
 static void parse_scale(struct options *options, const char *text)
 {
-	char *end;
+	uint64_t thousandths = 0;
+	const char *reason = scale_parse(text, &thousandths);
 
-	options->scale = strtod(text, &end);
-	if (end == text || *end || !(options->scale >= 0.001) ||
-	    options->scale > 1000)
-		wrong_usage("--scale: \"%s\" is not within 0.001 and 1000",
-			    text);
+	if (!reason && (!thousandths || thousandths > SCALE_MAX))
+		reason = "is not within 0.001 and 1000";
+	if (reason)
+		wrong_usage("--scale: \"%s\" %s", text, reason);
+	options->scale = (double)thousandths / 1000;
 }
 
 static void parse_repeat(struct options *options, const char *text)
@@ -237,12 +251,17 @@ static void parse_repeat(struct options *options, const char *text)
 	options->repeat = (unsigned int)count;
 }
 
+static const char *parse_path(const char *option, const char *text)
+{
+	if (text && !*text)
+		wrong_usage("--%s= needs the name of a file", option);
+	return text;
+}
+
 static void parse_one(struct options *options, int option, const char *text)
 {
 	static const char *const computes[] = { "real", "modelled" };
-	static const char *const winners[] = {
-		"nothing", "overlap", "nonoverlap",
-	};
+	static const char *const winners[] = { "overlap", "nonoverlap" };
 	uint64_t ns;
 
 	switch (option) {
@@ -254,6 +273,9 @@ static void parse_one(struct options *options, int option, const char *text)
 		break;
 	case OPT_HEIGHT:
 		parse_height(options, text);
+		break;
+	case OPT_MODEL:
+		options->model = text;
 		break;
 	case OPT_SCHEDULE:
 		parse_schedule(options, text);
@@ -275,17 +297,18 @@ static void parse_one(struct options *options, int option, const char *text)
 		options->no_comm = true;
 		break;
 	case OPT_EXPECT:
-		options->expect = parse_word("expect", text, winners, 3);
+		options->expect = EXPECT_OVERLAP +
+				  parse_word("expect", text, winners, 2);
 		break;
 	case OPT_TIMEOUT:
 		parse_time("timeout", text, &options->timeout_ns);
 		break;
 	case OPT_JSON:
 		options->json = !text;
-		options->json_path = text;
+		options->json_path = parse_path("json", text);
 		break;
 	case OPT_DATA:
-		options->data_path = text;
+		options->data_path = parse_path("data", text);
 		break;
 	case 'v':
 		options->verbose = true;
@@ -301,17 +324,36 @@ static void parse_one(struct options *options, int option, const char *text)
 	}
 }
 
-void options_parse(struct options *options, int argc, char **argv)
+/* What makes no sense together; and what was not given */
+static void options_finish(struct options *options)
 {
 	unsigned int i;
+
+	if (options->t1_ns > 0 && !options->modelled)
+		wrong_usage("--t1 is of --compute modelled only");
+	if (options->scale > 0 && !options->modelled && !options->model)
+		wrong_usage("--scale is of --compute modelled and --model only");
+	if (!(options->t1_ns > 0))
+		options->t1_ns = 46;
+	if (!(options->scale > 0))
+		options->scale = 1;
+	options->t1_ns *= options->scale;
+	for (i = 0; i < options->heights; i++)
+		if (options->height[i] > options->dims[2])
+			wrong_usage("--height: there are only %llu points",
+				    (unsigned long long)options->dims[2]);
+	if (options->expect && !(options->schedule[0] && options->schedule[1]))
+		wrong_usage("--expect needs both schedules");
+}
+
+void options_parse(struct options *options, int argc, char **argv)
+{
 	int option;
 
 	*options = (struct options) {
 		.dims = { 12, 12, 32 << 10 },
 		.height_mode = HEIGHT_SWEEP,
 		.schedule = { true, true },
-		.t1_ns = 46,
-		.scale = 1,
 		.repeat = 5,
 		.timeout_ns = NIC_TILE_TIMEOUT,
 	};
@@ -321,11 +363,5 @@ void options_parse(struct options *options, int argc, char **argv)
 	if (optind < argc)
 		wrong_usage("\"%s\": there are no arguments but options",
 			    argv[optind]);
-	options->t1_ns *= options->scale;
-	for (i = 0; i < options->heights; i++)
-		if (options->height[i] > options->dims[2])
-			wrong_usage("--height: there are only %llu points",
-				    (unsigned long long)options->dims[2]);
-	if (options->expect && !(options->schedule[0] && options->schedule[1]))
-		wrong_usage("--expect needs both schedules");
+	options_finish(options);
 }

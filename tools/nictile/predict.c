@@ -121,6 +121,9 @@ void predict_heights(const struct prediction *prediction,
 	decision->heights = 0;
 	for (i = 0; i < options->heights; i++)
 		height_add(decision, options->height[i]);
+	/* What is checked at a height must be run there */
+	if (options->expect == EXPECT_OVERLAP)
+		height_add(decision, prediction->best[NIC_TILE_OVERLAP]);
 	if (options->height_mode == HEIGHT_LIST)
 		return;
 	for (i = 0; i < SCHEDULES; i++)

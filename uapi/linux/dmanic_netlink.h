@@ -16,7 +16,7 @@
  * DEV_GET:   one device by NAME, or a dump of all in this network namespace.
  * DEV_NEW:   TYPE, NAME. loop: NODES nodes NAME0, NAME1, ...; MODEL.
  * DEV_DEL:   NAME, or FABRIC (every node made with that prefix); FORCE.
- * DEV_SET:   NAME, and what to change: MODEL, FAILED.
+ * DEV_SET:   NAME, or FABRIC (every node or none); MODEL, FAILED to change.
  * STATS_GET: as DEV_GET, with STATS.
  */
 enum dmanic_genl_cmd {

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device.h"
+#include "tools/common/device.h"
+#include "tools/common/output.h"
 
 /* A list that changes more often than this is not worth waiting for */
 #define DUMPS	16
@@ -73,25 +74,24 @@ static void devices_filter(struct devices *devices, const char *fabric)
 	devices->n = n;
 }
 
-int devices_get(struct nl *nl, uint8_t command, const struct request *request,
-		struct devices *devices)
+int devices_get(struct nl *nl, uint8_t command, const char *name,
+		const char *fabric, struct devices *devices)
 {
 	struct nlmsghdr *message;
 	int ret, tries = 0;
 
 	do {
 		devices->n = 0;
-		message = nl_request(nl, command, !request->name);
-		if (request->name)
-			mnl_attr_put_strz(message, DMANIC_A_NAME,
-					  request->name);
+		message = nl_request(nl, command, !name);
+		if (name)
+			mnl_attr_put_strz(message, DMANIC_A_NAME, name);
 		ret = nl_talk(nl, message, devices_add, devices);
 	} while (ret == -EINTR && ++tries < DUMPS);
 	if (ret)
 		return ret;
-	if (request->fabric)
-		devices_filter(devices, request->fabric);
-	if (request->fabric && !devices->n) {
+	if (fabric)
+		devices_filter(devices, fabric);
+	if (fabric && !devices->n) {
 		snprintf(nl->error, sizeof(nl->error),
 			 "no such fabric in this network namespace: see nicctl dev show");
 		return -ENODEV;
@@ -121,62 +121,35 @@ const char *device_state(const struct device *device)
 	}
 }
 
-/* ---- changing ---- */
+/* ---- for programs ---- */
 
-static const struct {
-	enum keyword keyword;
-	uint16_t attr;
-} model_attrs[] = {
-	{ KEYWORD_START, DMANIC_MODEL_A_START_NS },
-	{ KEYWORD_INTERRUPT, DMANIC_MODEL_A_INTERRUPT_NS },
-	{ KEYWORD_LATENCY, DMANIC_MODEL_A_LATENCY_NS },
-	{ KEYWORD_BANDWIDTH, DMANIC_MODEL_A_BANDWIDTH },
-	{ KEYWORD_JITTER, DMANIC_MODEL_A_JITTER_NS },
-	{ KEYWORD_SEED, DMANIC_MODEL_A_SEED },
-};
-
-static void put_model(struct nlmsghdr *message, const struct request *request)
+double device_scale(const struct device *device)
 {
-	enum keyword keyword;
-	struct nlattr *nest;
-	size_t i;
-
-	if (!(request->given & KEYWORDS_MODEL))
-		return;
-	nest = mnl_attr_nest_start(message, DMANIC_A_MODEL);
-	if (request->model)
-		mnl_attr_put_strz(message, DMANIC_MODEL_A_NAME, request->model);
-	if (request_has(request, KEYWORD_SCALE))
-		mnl_attr_put_u32(message, DMANIC_MODEL_A_SCALE,
-				 (uint32_t)request->number[KEYWORD_SCALE]);
-	for (i = 0; i < ARRAY_SIZE(model_attrs); i++) {
-		keyword = model_attrs[i].keyword;
-		if (request_has(request, keyword))
-			mnl_attr_put_u64(message, model_attrs[i].attr,
-					 request->number[keyword]);
-	}
-	mnl_attr_nest_end(message, nest);
+	return (double)device->model[DMANIC_MODEL_A_SCALE] / 1000;
 }
 
-int devices_change(struct nl *nl, uint8_t command,
-		   const struct request *request)
+void device_report_model(const struct device *device, struct cJSON *object)
 {
-	struct nlmsghdr *message = nl_request(nl, command, false);
+	static const struct {
+		const char *name;
+		unsigned int attr;
+	} members[] = {
+		{ "start_ns", DMANIC_MODEL_A_START_NS },
+		{ "interrupt_ns", DMANIC_MODEL_A_INTERRUPT_NS },
+		{ "latency_ns", DMANIC_MODEL_A_LATENCY_NS },
+		{ "bandwidth_bytes_per_s", DMANIC_MODEL_A_BANDWIDTH },
+		{ "jitter_ns", DMANIC_MODEL_A_JITTER_NS },
+		{ "seed", DMANIC_MODEL_A_SEED },
+	};
+	struct cJSON *model;
+	size_t i;
 
-	if (request->name)
-		mnl_attr_put_strz(message, DMANIC_A_NAME, request->name);
-	if (request->fabric)
-		mnl_attr_put_strz(message, DMANIC_A_FABRIC, request->fabric);
-	if (request->type)
-		mnl_attr_put_strz(message, DMANIC_A_TYPE, request->type);
-	if (request_has(request, KEYWORD_NODES))
-		mnl_attr_put_u32(message, DMANIC_A_NODES,
-				 (uint32_t)request->number[KEYWORD_NODES]);
-	if (request_has(request, KEYWORD_FAILED))
-		mnl_attr_put_u8(message, DMANIC_A_FAILED,
-				(uint8_t)request->number[KEYWORD_FAILED]);
-	if (request_has(request, KEYWORD_FORCE))
-		mnl_attr_put(message, DMANIC_A_FORCE, 0, NULL);
-	put_model(message, request);
-	return nl_talk(nl, message, NULL, NULL);
+	if (!*device->model_name)
+		return;
+	model = report_add_object(object, "model");
+	report_add_text(model, "name", device->model_name);
+	report_add_number(model, "scale", device_scale(device));
+	for (i = 0; i < ARRAY_SIZE(members); i++)
+		report_add_count(model, members[i].name,
+				 device->model[members[i].attr]);
 }

@@ -2,17 +2,17 @@
 /*
  * device.h - devices as the driver describes them
  */
-#ifndef NICCTL_DEVICE_H
-#define NICCTL_DEVICE_H
+#ifndef TOOLS_DEVICE_H
+#define TOOLS_DEVICE_H
 
 #include <linux/dmanic.h>
 #include <linux/dmanic_netlink.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "nl.h"
-#include "request.h"
+
+struct cJSON;
 
 /**
  * struct device - one of them
@@ -34,8 +34,6 @@ struct device {
 	uint64_t stats[DMANIC_STATS_A_MAX + 1];
 };
 
-#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
-
 struct devices {
 	struct device *device;
 	size_t n;
@@ -43,18 +41,20 @@ struct devices {
 };
 
 /*
- * Ask for those that @request selects, all when it selects none. @command:
- * DEV_GET or STATS_GET. 0 or a negative errno and nl->error. devices_free()
- * in both cases.
+ * Ask for the device @name, for those of @fabric, or, when both are NULL, for
+ * all. @command: DEV_GET or STATS_GET. 0 or a negative errno and nl->error.
+ * devices_free() in both cases.
  */
-int devices_get(struct nl *nl, uint8_t command, const struct request *request,
-		struct devices *devices);
+int devices_get(struct nl *nl, uint8_t command, const char *name,
+		const char *fabric, struct devices *devices);
 void devices_free(struct devices *devices);
-
-/* Ask for a change; @command: DEV_NEW, DEV_SET or DEV_DEL */
-int devices_change(struct nl *nl, uint8_t command,
-		   const struct request *request);
 
 const char *device_state(const struct device *device);
 
-#endif /* NICCTL_DEVICE_H */
+/* Of the model: thousandths as a number */
+double device_scale(const struct device *device);
+
+/* For programs: the member "model" of @object, unless there is none */
+void device_report_model(const struct device *device, struct cJSON *object);
+
+#endif /* TOOLS_DEVICE_H */

@@ -5,8 +5,8 @@
  * One request at a time. Functions return 0 or a negative errno; then the
  * error says what was wrong in the driver's words, where it sent any.
  */
-#ifndef NICCTL_NL_H
-#define NICCTL_NL_H
+#ifndef TOOLS_NL_H
+#define TOOLS_NL_H
 
 #include <libmnl/libmnl.h>
 #include <stdbool.h>
@@ -61,4 +61,4 @@ void nl_nested_attrs(const struct nlattr *nest, struct nl_attrs attrs);
 uint64_t nl_number(const struct nlattr *attr);
 const char *nl_text(const struct nlattr *attr);
 
-#endif /* NICCTL_NL_H */
+#endif /* TOOLS_NL_H */

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "args.h"
-#include "nl.h"
+#include "tools/common/nl.h"
+#include "tools/common/output.h"
 
 static int nl_fail(struct nl *nl, int error, const char *format, ...)
-	ARGS_PRINTF(3, 4);
+	OUTPUT_PRINTF(3, 4);
 
 static int nl_fail(struct nl *nl, int error, const char *format, ...)
 {

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What nictile makes of its runs: which heights it runs, what it checks, and
+ * that whatever it writes says what was modelled and on which link.
+ *
+ * Sources: tools/nictile/check.c tools/nictile/outcome.c
+ * Sources: tools/nictile/predict.c tools/nictile/report.c tools/nictile/show.c
+ * Sources: tools/nictile/story.c tools/common/device.c tools/common/nl.c
+ * Sources: tools/common/output.c tools/common/size.c tools/common/stats.c
+ * Sources: libnic/tile/grid.c libnic/tile/model.c libnic/tile/schedule.c
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "tools/nictile/nictile.h"
+#include "tools/common/output.h"
+
+#include "unit.h"
+
+#define RANKS	4
+
+static struct options options;
+static struct nic_tile_grid grid;
+static struct decision decision;
+static struct prediction prediction;
+static struct measurement measurement;
+static struct nic_info info = { .link = "loop" };
+static struct card card;
+static struct files files;
+
+static const struct story story = {
+	.options = &options, .grid = &grid, .decision = &decision,
+	.prediction = &prediction, .measurement = &measurement, .info = &info,
+	.card = &card, .files = &files,
+};
+
+/* options.c, which has the command line */
+const char *schedule_name(unsigned int schedule)
+{
+	return schedule == NIC_TILE_OVERLAP ? "overlap" : "nonoverlap";
+}
+
+static void start(void)
+{
+	struct nic_grid_options wanted = {
+		.size = sizeof(wanted), .flags = NIC_GRID_PIPE, .ndims = 3,
+		.dims = { 12, 12, 4096 }, .ranks = { 2, 2, 1 }, .pipe = 2,
+		.element = 4, .height = 64,
+	};
+
+	options = (struct options) {
+		.dims = { 12, 12, 4096 }, .ranks = { 2, 2 }, .heights = 2,
+		.height = { 50, 300 }, .schedule = { true, true },
+		.modelled = true, .t1_ns = 4600, .scale = 100, .repeat = 1,
+	};
+	decision = (struct decision) {
+		.costs = { .real_point = 4, .start_dma = 4920000,
+			   .interrupt = 1880000, .sync = 7520000,
+			   .transfer_byte = 1176 },
+		.crowd = 4,
+	};
+	card = (struct card) {
+		.known = true,
+		.device = { .model_name = "sci-d330", .model = {
+			[DMANIC_MODEL_A_START_NS] = 49200,
+			[DMANIC_MODEL_A_INTERRUPT_NS] = 18800,
+			[DMANIC_MODEL_A_BANDWIDTH] = 85000000,
+			[DMANIC_MODEL_A_SCALE] = 100000,
+		} },
+	};
+	memset(&measurement, 0, sizeof(measurement));
+	grid.size = sizeof(grid);
+	if (nic_grid_init(&grid, &wanted) ||
+	    predict(&prediction, &options, &grid, &decision.costs))
+		abort();
+	predict_heights(&prediction, &options, &grid, &decision);
+}
+
+/* A run of each kind at each height, as long as was predicted */
+static void run_all(uint64_t overruns)
+{
+	struct record all[RANKS];
+	unsigned int h, kind, r;
+
+	for (h = 0; h < decision.heights; h++)
+		for (kind = 0; kind < SCHEDULES; kind++) {
+			memset(all, 0, sizeof(all));
+			for (r = 0; r < RANKS; r++) {
+				all[r].end_ns = (uint64_t)(1e9 *
+					predict_time(&prediction, kind,
+						     decision.height[h]));
+				all[r].tiles = 50;
+			}
+			if (!h && kind)
+				all[2].overruns = overruns;
+			measurement.runs++;
+			measurement_add(&measurement,
+					&measurement.outcome[h][kind], all,
+					RANKS, decision.height[h], kind);
+		}
+	measurement_finish(&measurement, (unsigned int)decision.heights);
+}
+
+static bool has_height(uint64_t height)
+{
+	return story_index(&story, height) >= 0;
+}
+
+/* The whole report as text; free() it */
+static char *report_text(bool *ok)
+{
+	struct report *report = report_create("nictile", "0", 1, NULL);
+	size_t bytes;
+	char *text;
+	FILE *file = open_memstream(&text, &bytes);
+
+	report_fill(report, &story);
+	check_all(report, &story);
+	*ok = report_ok(report);
+	report_print(report, file);
+	fclose(file);
+	report_free(report);
+	return text;
+}
+
+TEST(heights__of_a_list)
+{
+	start();
+	EXPECT_EQ(decision.heights, 2);
+	EXPECT(!has_height(prediction.best[NIC_TILE_OVERLAP]));
+	/* What is checked is run */
+	options.expect = EXPECT_OVERLAP;
+	predict_heights(&prediction, &options, &grid, &decision);
+	EXPECT_EQ(decision.heights, 3);
+	EXPECT(has_height(prediction.best[NIC_TILE_OVERLAP]));
+	options.expect = EXPECT_NONOVERLAP;
+	predict_heights(&prediction, &options, &grid, &decision);
+	EXPECT_EQ(decision.heights, 2);
+}
+
+TEST(check__prediction_that_was_not_run)
+{
+	char *text;
+	bool ok;
+
+	start();
+	options.expect = EXPECT_OVERLAP;
+	predict_heights(&prediction, &options, &grid, &decision);
+	run_all(0);
+	text = report_text(&ok);
+	EXPECT_CONTAINS(text, "predicted best height");
+	EXPECT(ok);
+	free(text);
+	/* As with a list that is full */
+	decision.height[story_index(&story, prediction.best[1])]++;
+	text = report_text(&ok);
+	EXPECT_CONTAINS(text, "not run at ");
+	EXPECT(!ok);
+	free(text);
+}
+
+TEST(check__overruns_of_each_run)
+{
+	char *text;
+	bool ok;
+
+	/* 2 of 200 tiles are 1 %, in whichever run */
+	start();
+	run_all(2);
+	text = report_text(&ok);
+	EXPECT_CONTAINS(text, "2 of 200 tiles");
+	EXPECT(ok);
+	free(text);
+	/* 3 are too many, though there are few among all 800 */
+	start();
+	run_all(3);
+	text = report_text(&ok);
+	EXPECT_CONTAINS(text, "3 of 200 tiles");
+	EXPECT_CONTAINS(text, "height 50, overlapping");
+	EXPECT(!ok);
+	free(text);
+	options.modelled = false;
+	text = report_text(&ok);
+	EXPECT(ok);
+	free(text);
+}
+
+TEST(report__names_the_link_and_the_model)
+{
+	char *text;
+	bool ok;
+
+	start();
+	run_all(0);
+	text = report_text(&ok);
+	EXPECT_CONTAINS(text, "\"link\":\t\"loop\"");
+	EXPECT_CONTAINS(text, "\"name\":\t\"sci-d330\"");
+	EXPECT_CONTAINS(text, "\"scale\":\t100,");
+	EXPECT_CONTAINS(text, "\"start_ns\":\t49200");
+	EXPECT_CONTAINS(text, "\"interrupt_ns\":\t18800");
+	EXPECT_CONTAINS(text, "\"bandwidth_bytes_per_s\":\t85000000");
+	EXPECT_CONTAINS(text, "\"compute\":\t\"modelled\"");
+	free(text);
+}
+
+/* @newline: "\n" for people, "\n# " in the data */
+static void expect_head(const char *newline, const char *part)
+{
+	char *text;
+	size_t bytes;
+	FILE *file = open_memstream(&text, &bytes);
+
+	show_head(&story, file, newline);
+	fclose(file);
+	EXPECT_CONTAINS(text, part);
+	EXPECT_CONTAINS(text, newline);
+	free(text);
+}
+
+TEST(head__names_the_link_and_the_model)
+{
+	start();
+	expect_head("\n", "MODELLED computing: 4.6us a point (46 ns times 100)");
+	expect_head("\n", "link loop, model sci-d330 scale 100 (found): start 49.2us, interrupt 18.8us, bandwidth 85 MB/s");
+	options.model = "sci-d330";
+	expect_head("\n# ", "(set): start");
+	card.device.model[DMANIC_MODEL_A_BANDWIDTH] = 0;
+	expect_head("\n", "bandwidth of memory");
+	card.device.model_name[0] = 0;
+	expect_head("\n", "link loop, no model");
+	card.known = false;
+	strcpy(card.why, "no such device");
+	expect_head("\n", "model not known (no such device)");
+}
+
+TEST(files__are_opened_first_and_labelled)
+{
+	char path[] = "/tmp/test_nictile.XXXXXX", line[512];
+	unsigned int labels = 0, plain = 0;
+	struct report *report;
+	int fd = mkstemp(path);
+	FILE *file;
+
+	start();
+	run_all(0);
+	options.json_path = "/nowhere/at/all";
+	EXPECT_EQ(files_open(&files, &options), -EIO);
+	options.json_path = NULL;
+	options.data_path = path;
+	ASSERT(fd >= 0);
+	ASSERT_EQ(files_open(&files, &options), 0);
+	report = report_create("nictile", "0", 1, NULL);
+	EXPECT_EQ(files_write(&files, &story, report), 0);
+	EXPECT(!files.data);
+	report_free(report);
+	file = fdopen(fd, "r");
+	while (fgets(line, sizeof(line), file)) {
+		labels += *line == '#' && strstr(line, "MODELLED");
+		plain += *line != '#' && strstr(line, "link");
+	}
+	/* Before what is measured, and before what is predicted */
+	EXPECT_EQ(labels, 2);
+	EXPECT_EQ(plain, 0);
+	fclose(file);
+	remove(path);
+	/* A full disk is told */
+	options.data_path = "/dev/full";
+	ASSERT_EQ(files_open(&files, &options), 0);
+	EXPECT_EQ(files_write(&files, &story, NULL), -EIO);
+}

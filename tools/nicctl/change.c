@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * change.c - asking the driver for what "nicctl dev add" and its sisters say
+ */
+#include "nicctl.h"
+
+static const struct {
+	enum keyword keyword;
+	uint16_t attr;
+} model_attrs[] = {
+	{ KEYWORD_START, DMANIC_MODEL_A_START_NS },
+	{ KEYWORD_INTERRUPT, DMANIC_MODEL_A_INTERRUPT_NS },
+	{ KEYWORD_LATENCY, DMANIC_MODEL_A_LATENCY_NS },
+	{ KEYWORD_BANDWIDTH, DMANIC_MODEL_A_BANDWIDTH },
+	{ KEYWORD_JITTER, DMANIC_MODEL_A_JITTER_NS },
+	{ KEYWORD_SEED, DMANIC_MODEL_A_SEED },
+};
+
+static void put_model(struct nlmsghdr *message, const struct request *request)
+{
+	enum keyword keyword;
+	struct nlattr *nest;
+	size_t i;
+
+	if (!(request->given & KEYWORDS_MODEL))
+		return;
+	nest = mnl_attr_nest_start(message, DMANIC_A_MODEL);
+	if (request->model)
+		mnl_attr_put_strz(message, DMANIC_MODEL_A_NAME, request->model);
+	if (request_has(request, KEYWORD_SCALE))
+		mnl_attr_put_u32(message, DMANIC_MODEL_A_SCALE,
+				 (uint32_t)request->number[KEYWORD_SCALE]);
+	for (i = 0; i < ARRAY_SIZE(model_attrs); i++) {
+		keyword = model_attrs[i].keyword;
+		if (request_has(request, keyword))
+			mnl_attr_put_u64(message, model_attrs[i].attr,
+					 request->number[keyword]);
+	}
+	mnl_attr_nest_end(message, nest);
+}
+
+int devices_change(struct nl *nl, uint8_t command,
+		   const struct request *request)
+{
+	struct nlmsghdr *message = nl_request(nl, command, false);
+
+	if (request->name)
+		mnl_attr_put_strz(message, DMANIC_A_NAME, request->name);
+	if (request->fabric)
+		mnl_attr_put_strz(message, DMANIC_A_FABRIC, request->fabric);
+	if (request->type)
+		mnl_attr_put_strz(message, DMANIC_A_TYPE, request->type);
+	if (request_has(request, KEYWORD_NODES))
+		mnl_attr_put_u32(message, DMANIC_A_NODES,
+				 (uint32_t)request->number[KEYWORD_NODES]);
+	if (request_has(request, KEYWORD_FAILED))
+		mnl_attr_put_u8(message, DMANIC_A_FAILED,
+				(uint8_t)request->number[KEYWORD_FAILED]);
+	if (request_has(request, KEYWORD_FORCE))
+		mnl_attr_put(message, DMANIC_A_FORCE, 0, NULL);
+	put_model(message, request);
+	return nl_talk(nl, message, NULL, NULL);
+}
