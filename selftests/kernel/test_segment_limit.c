@@ -193,25 +193,28 @@ static pid_t start_bystander(const char *group)
 	return child;
 }
 
-/* In the group: 0 when the driver refused as it should */
-static int ask_too_much(const char *group)
+/* In the group, which has less than what the machine has free */
+static void ask_too_much(const char *group)
 {
+	__u64 machine = (__u64)sysconf(_SC_PHYS_PAGES) * page_bytes();
 	struct dmanic_segment_create arg;
 	struct node node;
-	int ret;
 
-	if (put_file(group, "cgroup.procs", "0"))
-		return 1;
+	ASSERT_EQ(put_file(group, "cgroup.procs", "0"), 0);
 	node = node_open(&fabric, 0);
-	ret = create(&node, 0, 128 * MIB, NULL, &arg);
-	if (ret != -ENOMEM && ret != -EDQUOT)
-		return 2;
-	if (arg.refusal.limit != DMANIC_LIMIT_MEMORY)
-		return 3;
-	if (arg.refusal.asked < 128 * MIB)
-		return 4;
+	ASSERT_EQ(create(&node, 0, 128 * MIB, NULL, &arg), -ENOMEM);
+	EXPECT_EQ(arg.refusal.limit, DMANIC_LIMIT_CGROUP);
+	EXPECT_EQ(arg.refusal.asked, 128 * MIB);
+	EXPECT_EQ(arg.refusal.allowed, 0);
+	/* What neither has is refused by the machine. */
+	ASSERT_EQ(create(&node, 0, 2 * machine, NULL, &arg), -ENOMEM);
+	EXPECT_EQ(arg.refusal.limit, DMANIC_LIMIT_MEMORY);
+	EXPECT_EQ(arg.refusal.asked, 2 * machine);
+	EXPECT_GT(arg.refusal.allowed, 32 * MIB);
+	EXPECT_LE(arg.refusal.allowed, machine);
 	/* And a little still works. */
-	return create(&node, 0, MIB, NULL, &arg) ? 5 : 0;
+	EXPECT_EQ(create(&node, 0, MIB, NULL, &arg), 0);
+	EXPECT_EQ(arg.refusal.limit, DMANIC_LIMIT_NONE);
 }
 
 static void in_group(const char *group)
@@ -224,8 +227,10 @@ static void in_group(const char *group)
 	bystander = start_bystander(group);
 	child = fork();
 	ASSERT_GE(child, 0);
-	if (!child)
-		_exit(ask_too_much(group));
+	if (!child) {
+		ask_too_much(group);
+		_exit(0);
+	}
 	ASSERT_EQ(waitpid(child, &status, 0), child);
 	EXPECT_TRUE(WIFEXITED(status));
 	EXPECT_EQ(WEXITSTATUS(status), 0);
