@@ -397,6 +397,9 @@ struct dmanic_export {
 	struct hlist_node name_entry;
 };
 
+/* A NOP goes to no node, nor does an entry that was refused before it named one */
+#define DMANIC_NO_NODE		U32_MAX
+
 /**
  * struct dmanic_target - how an initiator names an export of another node
  * @node: node id
@@ -489,7 +492,7 @@ struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
  * @remote_offset: into the target
  * @conn: remote side, borrowed under RCU while it is posted
  * @target: copy of conn->target, made when the op outlives that; its node is
- *	always set
+ *	always set, DMANIC_NO_NODE while the entry has named none
  * @notify: interrupt to raise, for NOTIFY and the NOTIFY flag
  * @payload: for @notify
  * @result: for the completion
