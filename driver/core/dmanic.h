@@ -687,6 +687,7 @@ struct dmanic_late {
  * @fn: gets a zero-extended kernel copy of the argument; what it leaves there
  *	is copied back, also when it fails
  * @undo: takes back what @fn did when the copy back fails; may be NULL
+ * @in_only: @fn has nothing to tell, so nothing is copied back
  */
 struct dmanic_ioctl {
 	unsigned int ioctl;
@@ -694,6 +695,7 @@ struct dmanic_ioctl {
 	unsigned int min_size;
 	int (*fn)(void *object, void *arg, struct dmanic_late *late);
 	void (*undo)(void *object, void *arg);
+	bool in_only;
 };
 
 int dmanic_late_open(struct dmanic_late *late, const char *name,

@@ -25,7 +25,8 @@
  *   EHOSTUNREACH no such node, or it does not answer
  *   ETIME       the time-out passed
  *   EINTR       a signal came first
- *   EFAULT      bad address
+ *   EFAULT      bad address; nothing was done then, or it was taken back, but
+ *               what ENTER submitted stays submitted
  *   EBADF       @eventfd is not open (EINVAL: it is no eventfd)
  *   EMFILE, ENFILE  no descriptor left
  */
