@@ -75,6 +75,8 @@ cflags	:= -std=gnu11 -ffp-contract=off $(warnings) -D_GNU_SOURCE -fPIC
 cppflags := -Iuapi -Ilibnic/include -I.
 ldflags	:= -Wl,--as-needed
 libs	:= -lmnl -lcjson -lm -lpthread
+# What tests of the driver's pure files include instead of the kernel's headers
+shim	:= -Iselftests/native/shim
 sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all
 
 user	:= $(BUILD)/user
@@ -100,7 +102,7 @@ user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools)) \
 # Objects are built again when the compiler or its flags change.
 $(user)/flags: flags = $(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags)
 $(native)/flags: flags = $(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags) \
-	$(sanitize)
+	$(sanitize) $(shim)
 $(user)/flags $(native)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' >$@
@@ -111,6 +113,8 @@ $(user)/%.o: %.c $(user)/flags
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags) -MMD -MP \
 		-c -o $@ $<
 
+$(native)/driver/%.o $(native)/selftests/native/test_link_%.o: \
+	cppflags := $(shim) $(cppflags)
 $(native)/%.o: %.c $(native)/flags
 	$(call say,CC,"$< [sanitized]")
 	@mkdir -p $(@D)
