@@ -221,7 +221,7 @@ TEST(link_model__nothing_overtakes)
 	EXPECT_EQ(notify(START), due);
 	EXPECT_EQ(nop(START), due);
 	EXPECT_EQ(nop(due + 7), due + 7);
-	/* A get's double latency keeps a put behind it. */
+	/* The double latency of a get keeps a put behind it. */
 	begin("sci-d330");
 	model.latency_ns = 100000;
 	due = get(START, 85);
