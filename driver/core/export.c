@@ -7,6 +7,13 @@
  * @active under RCU. Revoking empties the slot, waits for RCU readers and then
  * until @active is zero, so nobody touches the memory afterwards. An export
  * object is never reused: publishing again makes a new one with a new key.
+ *
+ * The waits for RCU readers, here and in segment.c, are the caller's own and so
+ * are not left to a callback: when he returns, memory and charge are given back
+ * and may be asked for again. They are expedited, because programs free many
+ * objects one by one. A user who does that in a loop makes every CPU that is
+ * not idle take one short interrupt a call, no more than one grace period at a
+ * time however many loops there are; only who may open the device can.
  */
 #include <crypto/algapi.h>
 #include <linux/slab.h>
