@@ -17,6 +17,7 @@
 #define SPIN_NS		20000U	/* about a sleep and its wake-up */
 #define SPIN_NS_MAX	1000000000UL
 #define LIST_MAX	200
+#define INFO_MAX	4096		/* a larger size was never set */
 
 unsigned int nic_version(void)
 {
@@ -146,6 +147,7 @@ static int query(int fd, struct dmanic_query *arg)
 static void fill_info(struct nic_info *info, const struct dmanic_query *arg)
 {
 	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
 	memcpy(info->name, arg->name, NIC_NAME_MAX - 1);
 	memcpy(info->link, arg->link, NIC_NAME_MAX - 1);
 	info->node = arg->node;
@@ -155,6 +157,11 @@ static void fill_info(struct nic_info *info, const struct dmanic_query *arg)
 	info->max_segment_bytes = arg->max_segment_bytes;
 	info->max_queue_entries = arg->max_queue_entries;
 	info->max_irq_depth = arg->max_irq_depth;
+	info->max_segments = arg->max_segments;
+	info->max_queues = arg->max_queues;
+	info->max_irqs = arg->max_irqs;
+	info->max_connections = arg->max_connections;
+	info->max_contexts = arg->max_contexts;
 }
 
 int nic_open(const char *name, struct nic_ctx **ctx)
@@ -212,13 +219,22 @@ void nic_close(struct nic_ctx *ctx)
 
 int nic_query(struct nic_ctx *ctx, struct nic_info *info)
 {
+	size_t size = info->size;
 	struct dmanic_query arg;
+	struct nic_info known;
 	int ret;
 
+	if (size < sizeof(known) || size > INFO_MAX)
+		return nic_fail(ctx, -EINVAL,
+				"the size in the info is wrong; set it to the sizeof() of the struct",
+				"ask %s what it can do", ctx->info.name);
 	ret = query(ctx->fd, &arg);
 	if (ret)
 		return nic_fail(ctx, ret, NULL, "ask %s what it can do",
 				ctx->info.name);
-	fill_info(info, &arg);
+	fill_info(&known, &arg);
+	memset(info, 0, size);
+	memcpy(info, &known, sizeof(known));
+	info->size = size;
 	return 0;
 }

@@ -4,7 +4,8 @@
  *
  * The sentence is kept for each thread with the serial number of its context:
  * "cannot <what was tried>: <cause>; <remedy>". Nothing is allocated, so a
- * failure for want of memory is told like any other.
+ * failure for want of memory is told like any other. Besides, what checks the
+ * arguments of more than one file, and tells.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -213,6 +214,55 @@ const char *nic_refusal_cause(char *buf, int ret,
 		 "the limit of %s is %s and this makes %s; %s",
 		 limits[limit].noun, allowed, asked, limits[limit].remedy);
 	return buf;
+}
+
+#define OPTIONS_MAX	4096	/* a larger size was never set */
+
+int nic_options_copy(const struct nic_ctx *ctx, void *copy, size_t known,
+		     const void *options, size_t given, size_t least,
+		     const char *what)
+{
+	const unsigned char *bytes = options;
+
+	if (given < least || given > OPTIONS_MAX)
+		return nic_fail(ctx, -EINVAL,
+				"the size in the options is wrong; set it to the sizeof() of the struct",
+				"%s", what);
+	for (size_t i = known; i < given; i++)
+		if (bytes[i])
+			return nic_fail(ctx, -E2BIG,
+					"the options ask for what this libnic does not know; install a newer one",
+					"%s", what);
+	memset(copy, 0, known);
+	memcpy(copy, options, given < known ? given : known);
+	return 0;
+}
+
+const char *nic_eventfd_cause(int ret, int eventfd)
+{
+	if (eventfd >= 0 && ret == -EBADF)
+		return "the eventfd is not open";
+	if (eventfd >= 0 && ret == -EINVAL)
+		return "the descriptor is no eventfd; make one with eventfd()";
+	return NULL;
+}
+
+int nic_eventfd_check(const struct nic_ctx *ctx, uint32_t flags, int eventfd,
+		      const char *what, int32_t *out)
+{
+	*out = -1;
+	if (!(flags & NIC_EVENTFD)) {
+		if (eventfd)
+			return nic_fail(ctx, -EINVAL,
+					"there is an eventfd without the flag NIC_EVENTFD",
+					"%s", what);
+		return 0;
+	}
+	if (eventfd < 0)
+		return nic_fail(ctx, -EBADF, nic_eventfd_cause(-EBADF, 0), "%s",
+				what);
+	*out = eventfd;
+	return 0;
 }
 
 int nic_name_copy(const struct nic_ctx *ctx, char *to, const char *name)

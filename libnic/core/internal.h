@@ -5,8 +5,8 @@
  * Objects are plain structs whose owner the caller is (nic.h tells which are
  * thread-safe: those that are never written after they were made). Barriers
  * have the letters of linux/dmanic_ring.h; each is issued in one place, in
- * queue.c or interrupt.c. E is the driver's: the library never arms, it
- * sleeps in ENTER and IRQ_WAIT.
+ * queue.c or interrupt.c. E is there for programs that sleep on an eventfd; the
+ * library itself sleeps in ENTER and IRQ_WAIT and never arms.
  */
 #ifndef LIBNIC_INTERNAL_H
 #define LIBNIC_INTERNAL_H
@@ -104,6 +104,39 @@ const char *nic_size_text(char *buf, uint64_t bytes);
  * Return: 0, or -EINVAL with nic_error_detail().
  */
 int nic_name_copy(const struct nic_ctx *ctx, char *to, const char *name);
+
+/**
+ * nic_options_copy() - options of a caller that may know less or more than we
+ * @ctx: for the sentence, or NULL
+ * @copy: out, as this library knows them; what the caller leaves out is zero
+ * @known: bytes of @copy
+ * @options: the caller's
+ * @given: the size they begin with
+ * @least: bytes that the first release had
+ * @what: what was tried, as for nic_fail()
+ *
+ * Return: 0; -EINVAL no such size; -E2BIG a newer caller's, and not zero in
+ * what is new.
+ */
+int nic_options_copy(const struct nic_ctx *ctx, void *copy, size_t known,
+		     const void *options, size_t given, size_t least,
+		     const char *what);
+
+/* NULL, or the cause when an eventfd was given and @ret is about that */
+const char *nic_eventfd_cause(int ret, int eventfd);
+
+/**
+ * nic_eventfd_check() - the eventfd of options, as the driver wants it
+ * @ctx: for the sentence
+ * @flags: of the options
+ * @eventfd: of the options
+ * @what: what was tried, as for nic_fail()
+ * @out: the eventfd, or -1 for none
+ *
+ * Return: 0; -EINVAL one without NIC_EVENTFD; -EBADF.
+ */
+int nic_eventfd_check(const struct nic_ctx *ctx, uint32_t flags, int eventfd,
+		      const char *what, int32_t *out);
 
 /* ---- time ---- */
 

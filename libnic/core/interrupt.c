@@ -10,6 +10,7 @@
  * (all of them, with a depth of 1), hence twice as many places as the depth.
  * A STRICT interrupt is never overwritten and has places for its depth.
  */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ struct nic_irq {
 	uint32_t id;
 	uint64_t key;
 	int fd;
+	bool has_eventfd;
 	struct nic_spin spin;
 	size_t map_bytes;
 };
@@ -57,6 +59,8 @@ static int fail_create(struct nic_ctx *ctx, int ret,
 	const char *why;
 
 	why = nic_refusal_cause(cause, ret, &arg->refusal, 0);
+	if (!why)
+		why = nic_eventfd_cause(ret, arg->eventfd);
 	if (arg->name[0])
 		return nic_fail(ctx, ret, why, "make an interrupt \"%s\" of depth %u",
 				arg->name, arg->depth);
@@ -84,6 +88,7 @@ static int irq_open(struct nic_irq *irq, struct dmanic_irq_create *arg)
 	irq->fd = arg->fd;
 	irq->id = arg->id;
 	irq->key = arg->key;
+	irq->has_eventfd = arg->eventfd >= 0;
 	irq->seen = irq->ring->seen;
 	irq->spin.ns = ctx->spin_ns;
 	return 0;
@@ -93,36 +98,53 @@ err_close:
 	return ret;
 }
 
-int nic_irq_create(struct nic_ctx *ctx, unsigned int depth, unsigned int flags,
-		   const char *name, const uint64_t secret[2],
-		   struct nic_irq **irq)
+/* The caller's options; name and eventfd as the driver is asked for them */
+static int read_options(struct nic_ctx *ctx, const struct nic_irq_options *options,
+			struct nic_irq_options *known,
+			struct dmanic_irq_create *arg)
 {
-	struct dmanic_irq_create arg = {
-		.size = sizeof(arg),
-		.flags = flags,
-		.eventfd = -1,
-	};
+	int ret;
+
+	ret = nic_options_copy(ctx, known, sizeof(*known), options,
+			       options->size, sizeof(*known),
+			       "make an interrupt");
+	if (ret)
+		return ret;
+	if (known->flags & ~(NIC_IRQ_STRICT | NIC_EVENTFD))
+		return nic_fail(ctx, -EINVAL,
+				"flags are NIC_IRQ_STRICT and NIC_EVENTFD",
+				"make an interrupt with flags %#x",
+				known->flags);
+	if (known->depth > DEPTH_MAX)
+		return nic_fail(ctx, -EINVAL, "that is too much",
+				"make an interrupt of depth %u", known->depth);
+	if (known->name) {
+		ret = nic_name_copy(ctx, arg->name, known->name);
+		if (ret)
+			return ret;
+		memcpy(arg->secret, known->secret, sizeof(arg->secret));
+	}
+	return nic_eventfd_check(ctx, known->flags, known->eventfd,
+				 "make an interrupt", &arg->eventfd);
+}
+
+int nic_irq_create_with(struct nic_ctx *ctx, const struct nic_irq_options *options,
+			struct nic_irq **irq)
+{
+	struct dmanic_irq_create arg = { .size = sizeof(arg) };
+	struct nic_irq_options known;
 	struct nic_irq *new;
 	int ret;
 
-	if (flags & ~NIC_IRQ_STRICT)
-		return nic_fail(ctx, -EINVAL, "flags are NIC_IRQ_STRICT or 0",
-				"make an interrupt with flags %#x", flags);
-	if (depth > DEPTH_MAX)
-		return nic_fail(ctx, -EINVAL, "that is too much",
-				"make an interrupt of depth %u", depth);
-	if (name) {
-		ret = nic_name_copy(ctx, arg.name, name);
-		if (ret)
-			return ret;
-	}
-	if (name && secret)
-		memcpy(arg.secret, secret, sizeof(arg.secret));
+	ret = read_options(ctx, options, &known, &arg);
+	if (ret)
+		return ret;
 	new = calloc(1, sizeof(*new));
 	if (!new)
 		return nic_fail(ctx, -ENOMEM, NULL, "make an interrupt");
 	new->ctx = ctx;
-	choose_depth(new, depth, flags & NIC_IRQ_STRICT);
+	arg.flags = known.flags & NIC_IRQ_STRICT;
+	choose_depth(new, known.depth, arg.flags);
 	arg.depth = new->places;
 	ret = irq_open(new, &arg);
 	if (ret)
@@ -133,6 +155,25 @@ int nic_irq_create(struct nic_ctx *ctx, unsigned int depth, unsigned int flags,
 err_free:
 	free(new);
 	return ret;
+}
+
+int nic_irq_create(struct nic_ctx *ctx, unsigned int depth, unsigned int flags,
+		   const char *name, const uint64_t secret[2],
+		   struct nic_irq **irq)
+{
+	struct nic_irq_options options = {
+		.size = sizeof(options),
+		.flags = flags,
+		.depth = depth,
+		.name = name,
+	};
+
+	if (flags & ~NIC_IRQ_STRICT)
+		return nic_fail(ctx, -EINVAL, "flags are NIC_IRQ_STRICT or 0",
+				"make an interrupt with flags %#x", flags);
+	if (secret)
+		memcpy(options.secret, secret, sizeof(options.secret));
+	return nic_irq_create_with(ctx, &options, irq);
 }
 
 void nic_irq_destroy(struct nic_irq *irq)
@@ -165,6 +206,21 @@ uint64_t nic_irq_count(const struct nic_irq *irq)
 {
 	/* C: pairs with the driver's raised after writing the event */
 	return __atomic_load_n(&irq->ring->raised, __ATOMIC_ACQUIRE);
+}
+
+int nic_irq_arm(struct nic_irq *irq)
+{
+	uint64_t count;
+
+	if (!irq->has_eventfd)
+		return nic_fail(irq->ctx, -EINVAL,
+				"it was made without; see nic_irq_create_with()",
+				"arm an interrupt's eventfd");
+	__atomic_store_n(&irq->ring->arm, 1, __ATOMIC_RELAXED);
+	/* E: pairs with the driver's between raised and its look at arm */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	count = nic_irq_count(irq) - irq->seen;
+	return count < INT_MAX ? (int)count : INT_MAX;
 }
 
 static void irq_seen(struct nic_irq *irq, uint64_t seen)

@@ -199,6 +199,7 @@ _Static_assert(NIC_READ == DMANIC_RIGHT_READ, "right");
 _Static_assert(NIC_WRITE == DMANIC_RIGHT_WRITE, "right");
 _Static_assert(NIC_ATOMIC == DMANIC_RIGHT_ATOMIC, "right");
 _Static_assert(NIC_IRQ_STRICT == DMANIC_IRQ_STRICT, "flag");
+_Static_assert(!(NIC_EVENTFD & DMANIC_IRQ_STRICT), "flag");
 _Static_assert(NIC_NAME_MAX == DMANIC_NAME_MAX, "name");
 _Static_assert(NIC_PUBLISH_MAX == DMANIC_PUBLISH_MAX, "name");
 _Static_assert(NIC_TIMEOUT_NEVER == DMANIC_TIMEOUT_NEVER, "timeout");

@@ -39,6 +39,7 @@ struct nic_queue {
 	uint32_t counted;	/* posted, not SILENT, not reaped */
 	uint32_t markers;	/* posted, not reaped */
 	bool silent;		/* SILENT posted since the last marker */
+	bool has_eventfd;
 	int fd;
 	struct nic_spin spin;
 	size_t map_bytes;
@@ -53,6 +54,8 @@ static int fail_create(struct nic_ctx *ctx, int ret,
 	const char *why;
 
 	why = nic_refusal_cause(cause, ret, &arg->refusal, 0);
+	if (!why)
+		why = nic_eventfd_cause(ret, arg->eventfd);
 	return nic_fail(ctx, ret, why, "make a queue of %u entries", arg->sq_entries);
 }
 
@@ -92,17 +95,40 @@ static int queue_map(struct nic_queue *queue,
 	return 0;
 }
 
-int nic_queue_create(struct nic_ctx *ctx, unsigned int entries,
-		     struct nic_queue **queue)
+/* The caller's options as what the driver is asked for */
+static int read_options(struct nic_ctx *ctx,
+			const struct nic_queue_options *options,
+			struct dmanic_queue_create *arg)
 {
-	struct dmanic_queue_create arg = { .size = sizeof(arg), .eventfd = -1 };
+	struct nic_queue_options known;
+	int ret;
+
+	ret = nic_options_copy(ctx, &known, sizeof(known), options,
+			       options->size, sizeof(known), "make a queue");
+	if (ret)
+		return ret;
+	if (known.flags & ~NIC_EVENTFD)
+		return nic_fail(ctx, -EINVAL, "flags are NIC_EVENTFD or 0",
+				"make a queue with flags %#x", known.flags);
+	if (known.entries > ENTRIES_MAX)
+		return nic_fail(ctx, -EINVAL, "that is too many",
+				"make a queue of %u entries", known.entries);
+	choose_sizes(ctx, known.entries ? known.entries : ENTRIES_DEFAULT, arg);
+	return nic_eventfd_check(ctx, known.flags, known.eventfd,
+				 "make a queue", &arg->eventfd);
+}
+
+int nic_queue_create_with(struct nic_ctx *ctx,
+			  const struct nic_queue_options *options,
+			  struct nic_queue **queue)
+{
+	struct dmanic_queue_create arg = { .size = sizeof(arg) };
 	struct nic_queue *new;
 	int ret;
 
-	if (entries > ENTRIES_MAX)
-		return nic_fail(ctx, -EINVAL, "that is too many",
-				"make a queue of %u entries", entries);
-	choose_sizes(ctx, entries ? entries : ENTRIES_DEFAULT, &arg);
+	ret = read_options(ctx, options, &arg);
+	if (ret)
+		return ret;
 	new = calloc(1, sizeof(*new));
 	if (!new)
 		return nic_fail(ctx, -ENOMEM, NULL, "make a queue");
@@ -115,6 +141,7 @@ int nic_queue_create(struct nic_ctx *ctx, unsigned int entries,
 	new->fd = arg.fd;
 	new->sq_entries = arg.sq_entries;
 	new->cq_entries = arg.cq_entries;
+	new->has_eventfd = arg.eventfd >= 0;
 	new->spin.ns = ctx->spin_ns;
 	ret = queue_map(new, &arg);
 	if (ret)
@@ -127,6 +154,17 @@ err_close:
 err_free:
 	free(new);
 	return ret;
+}
+
+int nic_queue_create(struct nic_ctx *ctx, unsigned int entries,
+		     struct nic_queue **queue)
+{
+	const struct nic_queue_options options = {
+		.size = sizeof(options),
+		.entries = entries,
+	};
+
+	return nic_queue_create_with(ctx, &options, queue);
 }
 
 void nic_queue_destroy(struct nic_queue *queue)
@@ -296,22 +334,27 @@ int nic_post_put_notify(struct nic_queue *queue, const struct nic_segment *seg,
 	return post_op(queue, &sqe, flags, cookie);
 }
 
+/* @irq: raised with @payload when all is placed; NULL: none */
 static int post_strided(struct nic_queue *queue, uint8_t opcode,
 			const struct nic_segment *seg, uint64_t offset,
 			const struct nic_remote *remote, uint64_t remote_offset,
-			const struct nic_stride *stride, unsigned int flags,
-			uint64_t cookie)
+			const struct nic_stride *stride,
+			const struct nic_remote *irq, uint64_t payload,
+			unsigned int flags, uint64_t cookie)
 {
 	const struct dmanic_sqe sqe = {
 		.opcode = opcode,
+		.flags = irq ? DMANIC_SQE_NOTIFY : 0,
 		.local = seg->id,
 		.remote = remote->handle,
+		.notify = irq ? irq->handle : 0,
 		.local_offset = offset,
 		.remote_offset = remote_offset,
 		.block = stride->block,
 		.count = stride->count,
 		.local_stride = stride->local_stride,
 		.remote_stride = stride->remote_stride,
+		.payload = payload,
 	};
 
 	return post_op(queue, &sqe, flags, cookie);
@@ -323,7 +366,19 @@ int nic_post_put_strided(struct nic_queue *queue, const struct nic_segment *seg,
 			 unsigned int flags, uint64_t cookie)
 {
 	return post_strided(queue, DMANIC_OP_WRITE_STRIDED, seg, offset, remote,
-			    remote_offset, stride, flags, cookie);
+			    remote_offset, stride, NULL, 0, flags, cookie);
+}
+
+int nic_post_put_strided_notify(struct nic_queue *queue,
+				const struct nic_segment *seg, uint64_t offset,
+				const struct nic_remote *remote,
+				uint64_t remote_offset,
+				const struct nic_stride *stride,
+				const struct nic_remote *irq, uint64_t payload,
+				unsigned int flags, uint64_t cookie)
+{
+	return post_strided(queue, DMANIC_OP_WRITE_STRIDED, seg, offset, remote,
+			    remote_offset, stride, irq, payload, flags, cookie);
 }
 
 int nic_post_get_strided(struct nic_queue *queue, const struct nic_segment *seg,
@@ -332,7 +387,7 @@ int nic_post_get_strided(struct nic_queue *queue, const struct nic_segment *seg,
 			 unsigned int flags, uint64_t cookie)
 {
 	return post_strided(queue, DMANIC_OP_READ_STRIDED, seg, offset, remote,
-			    remote_offset, stride, flags, cookie);
+			    remote_offset, stride, NULL, 0, flags, cookie);
 }
 
 int nic_post_notify(struct nic_queue *queue, const struct nic_remote *irq,
@@ -401,6 +456,27 @@ static uint32_t ready(const struct nic_queue *queue)
 	/* C: pairs with the driver's cq_tail after writing completions */
 	return __atomic_load_n(&queue->ring->cq_tail, __ATOMIC_ACQUIRE) -
 	       queue->cq_head;
+}
+
+int nic_queue_arm(struct nic_queue *queue)
+{
+	uint32_t count;
+
+	if (!queue->has_eventfd)
+		return nic_fail(queue->ctx, -EINVAL,
+				"it was made without; see nic_queue_create_with()",
+				"arm a queue's eventfd");
+	__atomic_store_n(&queue->ring->arm, 1, __ATOMIC_RELAXED);
+	/* E: pairs with the driver's between cq_tail and its look at arm */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	count = ready(queue);
+	if (count)
+		return (int)count;
+	if (__atomic_load_n(&queue->ring->flags, __ATOMIC_RELAXED) &
+	    DMANIC_RING_DEAD)
+		return nic_fail(queue->ctx, -ENODEV, NULL,
+				"arm a queue's eventfd");
+	return 0;
 }
 
 /* Count a completion. False: it was a marker, and is not the caller's. */

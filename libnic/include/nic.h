@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * nic.h - libnic core: a DMA NIC made of any network interface
+ * nic.h - libnic core: the NIC of every node, made of software by dmanic.ko
  *
  * Objects and who owns them
  *   nic_ctx      an open device. Thread-safe.
@@ -90,8 +90,9 @@ const char *nic_error_detail(const struct nic_ctx *ctx);
 
 /**
  * struct nic_info - what a device is and can do
+ * @size: sizeof(struct nic_info), set by the caller
  * @name: "nic0"
- * @link: "loop", "ether"
+ * @link: "loop"
  * @node: this node's id
  * @nodes: nodes known on the link, this one included
  * @features: DMANIC_FEATURE_* of linux/dmanic.h
@@ -99,8 +100,14 @@ const char *nic_error_detail(const struct nic_ctx *ctx);
  * @max_segment_bytes: largest segment
  * @max_queue_entries: largest ring
  * @max_irq_depth: most events an interrupt keeps
+ * @max_segments: on the device
+ * @max_queues: on the device
+ * @max_irqs: on the device
+ * @max_connections: of one context
+ * @max_contexts: open at once on the device
  */
 struct nic_info {
+	size_t size;
 	char name[NIC_NAME_MAX];
 	char link[NIC_NAME_MAX];
 	uint32_t node;
@@ -110,6 +117,11 @@ struct nic_info {
 	uint64_t max_segment_bytes;
 	uint32_t max_queue_entries;
 	uint32_t max_irq_depth;
+	uint32_t max_segments;
+	uint32_t max_queues;
+	uint32_t max_irqs;
+	uint32_t max_connections;
+	uint32_t max_contexts;
 };
 
 /**
@@ -132,9 +144,9 @@ void nic_close(struct nic_ctx *ctx);
 /**
  * nic_query() - what the device is and can do
  * @ctx: the context
- * @info: out
+ * @info: out; what it has more than this library knows is zeroed
  *
- * Return: 0; -ENODEV removed.
+ * Return: 0; -EINVAL the size is wrong; -ENODEV removed.
  */
 int nic_query(struct nic_ctx *ctx, struct nic_info *info);
 
@@ -218,7 +230,7 @@ int nic_segment_revoke(struct nic_segment *seg);
  * @remote: out
  *
  * Blocks for one round trip. Return: 0; -EHOSTUNREACH no such node or dead;
- * -ENOENT no such segment; -EACCES wrong key.
+ * -ENOENT no such segment; -EACCES wrong key; -EINVAL it is an interrupt.
  */
 int nic_connect(struct nic_ctx *ctx, uint32_t node, uint32_t id, uint64_t key,
 		struct nic_remote **remote);
@@ -286,6 +298,38 @@ struct nic_completion {
 int nic_queue_create(struct nic_ctx *ctx, unsigned int entries,
 		     struct nic_queue **queue);
 
+/* Flag of nic_queue_options and nic_irq_options: there is an eventfd */
+#define NIC_EVENTFD	0x100U
+
+/**
+ * struct nic_queue_options - what nic_queue_create() does not ask for
+ * @size: sizeof(struct nic_queue_options)
+ * @flags: NIC_EVENTFD or 0
+ * @entries: as of nic_queue_create()
+ * @eventfd: with NIC_EVENTFD: see nic_queue_arm(). Borrowed for the call; it
+ *	may serve several queues and interrupts.
+ */
+struct nic_queue_options {
+	size_t size;
+	uint32_t flags;
+	uint32_t entries;
+	int32_t eventfd;
+};
+
+/**
+ * nic_queue_create_with() - nic_queue_create() with options
+ * @ctx: the context
+ * @options: what is zero is as with nic_queue_create()
+ * @queue: out
+ *
+ * Return: as nic_queue_create(); -EINVAL also for an unknown flag and what is
+ * no eventfd; -EBADF the eventfd is not open; -E2BIG options of a newer
+ * library.
+ */
+int nic_queue_create_with(struct nic_ctx *ctx,
+			  const struct nic_queue_options *options,
+			  struct nic_queue **queue);
+
 /**
  * nic_queue_destroy() - close it; what is in flight is cancelled
  * @queue: the queue, or NULL
@@ -296,6 +340,20 @@ void nic_queue_destroy(struct nic_queue *queue);
 
 /** nic_queue_fd() - for poll(): POLLIN completions, POLLOUT room, POLLERR */
 int nic_queue_fd(const struct nic_queue *queue);
+
+/**
+ * nic_queue_arm() - have the eventfd signalled by the next completion, once
+ * @queue: a queue with an eventfd; posted entries are not submitted by this
+ *
+ * For programs that sleep on one eventfd for many things: submit, arm, and
+ * sleep if that returned 0; then read the eventfd, take completions, arm again.
+ * A signal that was not needed may be left over from before. Nothing is lost
+ * between arming and sleeping. The end of the device signals, armed or not.
+ *
+ * Return: 0 armed; how many completions there are already: take them, do not
+ * sleep; -EINVAL the queue has no eventfd; -ENODEV the device was removed.
+ */
+int nic_queue_arm(struct nic_queue *queue);
 
 /* Flags of the posting functions */
 #define NIC_FENCE	1U	/* start after everything posted before */
@@ -369,6 +427,16 @@ struct nic_stride {
 	uint32_t remote_stride;
 };
 
+/**
+ * nic_post_put_strided_notify() - as nic_post_put_notify(), blocks with strides
+ */
+int nic_post_put_strided_notify(struct nic_queue *queue,
+				const struct nic_segment *seg, uint64_t offset,
+				const struct nic_remote *remote,
+				uint64_t remote_offset,
+				const struct nic_stride *stride,
+				const struct nic_remote *irq, uint64_t payload,
+				unsigned int flags, uint64_t cookie);
 /** nic_post_put_strided() - as nic_post_put(), blocks with strides */
 int nic_post_put_strided(struct nic_queue *queue, const struct nic_segment *seg,
 			 uint64_t offset, const struct nic_remote *remote,
@@ -494,6 +562,37 @@ unsigned int nic_queue_in_flight(const struct nic_queue *queue);
 int nic_irq_create(struct nic_ctx *ctx, unsigned int depth, unsigned int flags,
 		   const char *name, const uint64_t secret[2], struct nic_irq **irq);
 
+/**
+ * struct nic_irq_options - what nic_irq_create() does not ask for
+ * @size: sizeof(struct nic_irq_options)
+ * @flags: NIC_IRQ_STRICT, NIC_EVENTFD
+ * @depth: as of nic_irq_create()
+ * @eventfd: with NIC_EVENTFD: see nic_irq_arm(). Borrowed for the call; it may
+ *	serve several queues and interrupts.
+ * @name: as of nic_irq_create()
+ * @secret: the job's two words, for @name
+ */
+struct nic_irq_options {
+	size_t size;
+	uint32_t flags;
+	uint32_t depth;
+	int32_t eventfd;
+	const char *name;
+	uint64_t secret[2];
+};
+
+/**
+ * nic_irq_create_with() - nic_irq_create() with options
+ * @ctx: the context
+ * @options: what is zero is as with nic_irq_create()
+ * @irq: out
+ *
+ * Return: as nic_irq_create(); -EINVAL also for what is no eventfd; -EBADF the
+ * eventfd is not open; -E2BIG options of a newer library.
+ */
+int nic_irq_create_with(struct nic_ctx *ctx, const struct nic_irq_options *options,
+			struct nic_irq **irq);
+
 /** nic_irq_destroy() - later notifies fail with NIC_NO_SEGMENT; NULL is fine */
 void nic_irq_destroy(struct nic_irq *irq);
 
@@ -503,6 +602,18 @@ int nic_irq_fd(const struct nic_irq *irq);
 uint32_t nic_irq_id(const struct nic_irq *irq);
 /** nic_irq_key() - what nic_connect_irq() must show */
 uint64_t nic_irq_key(const struct nic_irq *irq);
+
+/**
+ * nic_irq_arm() - have the eventfd signalled by the next event, once
+ * @irq: an interrupt with an eventfd
+ *
+ * To be used as nic_queue_arm(). When the device is removed the eventfd is
+ * signalled as well; poll() on nic_irq_fd() then says POLLERR.
+ *
+ * Return: 0 armed; how many events there are already, at most INT_MAX: take
+ * them, do not sleep; -EINVAL the interrupt has no eventfd.
+ */
+int nic_irq_arm(struct nic_irq *irq);
 
 /** struct nic_event - one raised interrupt: payload and who raised it */
 struct nic_event {

@@ -43,6 +43,8 @@ struct fake_object {
 	void *map;
 	size_t map_bytes;
 
+	int eventfd;			/* of the test, not owned; or -1 */
+
 	/* queue */
 	uint32_t sq_entries, cq_entries;
 	uint32_t sq_head, cq_tail;
@@ -136,6 +138,7 @@ static struct fake_object *fake_new(enum fake_kind kind, uint32_t node)
 
 	object->kind = kind;
 	object->node = node;
+	object->eventfd = -1;
 	object->fd = __real_open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (object->fd < 0 || object->fd >= FAKE_FDS)
 		abort();
@@ -231,6 +234,18 @@ int __wrap_munmap(void *addr, size_t bytes)
 
 /* ---- operations ---- */
 
+/* E: called after the barrier behind the count */
+static void fake_signal(struct fake_object *object, uint32_t *arm)
+{
+	uint64_t one = 1;
+
+	if (object->eventfd < 0 || !__atomic_load_n(arm, __ATOMIC_RELAXED))
+		return;
+	__atomic_store_n(arm, 0, __ATOMIC_RELAXED);
+	if (write(object->eventfd, &one, sizeof(one)) != sizeof(one))
+		abort();
+}
+
 /* Under fake.lock. Return: enum dmanic_status. */
 static uint32_t fake_raise(struct fake_object *irq, uint64_t payload,
 			   uint32_t from)
@@ -252,6 +267,7 @@ static uint32_t fake_raise(struct fake_object *irq, uint64_t payload,
 	/* C, and E: nothing of the next event is seen before this count */
 	__atomic_store_n(&ring->raised, ++irq->raised, __ATOMIC_RELEASE);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	fake_signal(irq, &ring->arm);
 	pthread_cond_broadcast(&fake.changed);
 	return DMANIC_STATUS_OK;
 }
@@ -281,6 +297,9 @@ static void fake_finish(struct fake_object *queue, const struct dmanic_sqe *sqe)
 	cqe->result = status ? 0 : sqe->length;
 	/* C */
 	__atomic_store_n(&ring->cq_tail, queue->cq_tail, __ATOMIC_RELEASE);
+	/* E */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	fake_signal(queue, &ring->arm);
 	pthread_cond_broadcast(&fake.changed);
 }
 
@@ -402,6 +421,11 @@ static int fake_query(struct fake_object *ctx, struct dmanic_query *arg)
 	arg->max_segment_bytes = sizeof(fake.segment);
 	arg->max_queue_entries = fake.max_queue_entries;
 	arg->max_irq_depth = fake.max_irq_depth;
+	arg->max_segments = 11;
+	arg->max_queues = 12;
+	arg->max_irqs = 13;
+	arg->max_connections = 14;
+	arg->max_contexts = 15;
 	strcpy(arg->name, "nic0");
 	strcpy(arg->link, "fake");
 	return 0;
@@ -415,6 +439,7 @@ static int fake_queue_create(struct fake_object *ctx,
 
 	fake.queue_create = *arg;
 	queue = fake_new(FAKE_QUEUE, ctx->node);
+	queue->eventfd = arg->eventfd;
 	queue->sq_entries = arg->sq_entries;
 	queue->cq_entries = arg->cq_entries;
 	arg->sq_offset = FAKE_PAGE;
@@ -446,6 +471,7 @@ static int fake_irq_create(struct fake_object *ctx,
 	if (arg->name[0] && fake_find(arg->name, ctx->node))
 		return -EEXIST;
 	irq = fake_new(FAKE_IRQ, ctx->node);
+	irq->eventfd = arg->eventfd;
 	irq->depth = arg->depth;
 	irq->strict = arg->flags & DMANIC_IRQ_STRICT;
 	ring = fake_map(irq, sizeof(*ring) + arg->depth * sizeof(*ring->event));

@@ -46,22 +46,44 @@ static void refuse(int err, uint32_t limit, uint64_t asked, uint64_t allowed)
 
 TEST(device__query)
 {
-	struct nic_info info;
+	struct nic_info info = { .size = sizeof(info) };
+	struct {
+		struct nic_info info;
+		uint32_t newer[8];
+	} longer;
 
 	start();
 	ASSERT_EQ(nic_query(ctx, &info), 0);
+	EXPECT_EQ(info.size, sizeof(info));
 	EXPECT_EQ(info.node, 3);
 	EXPECT_EQ(info.nodes, 16);
 	EXPECT(!strcmp(info.name, "nic0"));
 	EXPECT(!strcmp(info.link, "fake"));
+	EXPECT_EQ(info.max_segments, 11);
+	EXPECT_EQ(info.max_queues, 12);
+	EXPECT_EQ(info.max_irqs, 13);
+	EXPECT_EQ(info.max_connections, 14);
+	EXPECT_EQ(info.max_contexts, 15);
 	EXPECT_EQ(nic_version(), 1);
+
+	/* A newer program is told of nothing that is not known here */
+	memset(&longer, 0xff, sizeof(longer));
+	longer.info.size = sizeof(longer);
+	ASSERT_EQ(nic_query(ctx, &longer.info), 0);
+	EXPECT_EQ(longer.info.size, sizeof(longer));
+	EXPECT_EQ(longer.info.node, 3);
+	for (size_t i = 0; i < 8; i++)
+		EXPECT_EQ(longer.newer[i], 0);
+	info.size--;
+	EXPECT_EQ(nic_query(ctx, &info), -EINVAL);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "the size in the info is wrong");
 	nic_close(ctx);
 	nic_close(NULL);
 }
 
 TEST(device__named_by_environment)
 {
-	struct nic_info info;
+	struct nic_info info = { .size = sizeof(info) };
 
 	fake.fail_open = 0;
 	setenv("NIC_DEVICE", "nic7", 1);

@@ -85,7 +85,9 @@ TEST(queue__entries_say_what_was_posted)
 				       6), 0);
 	ASSERT_EQ(nic_post_notify(queue, target, 8, NIC_FENCE | NIC_SILENT,
 				  7), 0);
-	ASSERT_EQ(nic_queue_submit(queue), 7);
+	ASSERT_EQ(nic_post_put_strided_notify(queue, seg, 3, remote, 4, &stride,
+					      target, 9, NIC_FENCE, 8), 0);
+	ASSERT_EQ(nic_queue_submit(queue), 8);
 
 	sqe = fake_queue()->held;
 	for (unsigned int i = 0; i < 7; i++) {
@@ -115,6 +117,15 @@ TEST(queue__entries_say_what_was_posted)
 	EXPECT_EQ(sqe[6].notify, 2);
 	EXPECT_EQ(sqe[6].payload, 8);
 	EXPECT_EQ(sqe[6].length, 0);
+	EXPECT_EQ(sqe[7].opcode, DMANIC_OP_WRITE_STRIDED);
+	EXPECT_EQ(sqe[7].flags, DMANIC_SQE_FENCE | DMANIC_SQE_NOTIFY);
+	EXPECT_EQ(sqe[7].cookie, 8);
+	EXPECT_EQ(sqe[7].local, nic_segment_id(seg));
+	EXPECT_EQ(sqe[7].remote, 1);
+	EXPECT_EQ(sqe[7].block, 10);
+	EXPECT_EQ(sqe[7].remote_stride, 40);
+	EXPECT_EQ(sqe[7].notify, 2);
+	EXPECT_EQ(sqe[7].payload, 9);
 
 	nic_disconnect(remote);
 	nic_disconnect(target);

@@ -117,6 +117,7 @@ int end_open(struct end *end, const char *device, const struct job *job,
 		end->ctx = NULL;
 		return end_fail(end, ret, "open the device");
 	}
+	end->info.size = sizeof(end->info);
 	ret = nic_query(end->ctx, &end->info);
 	if (ret) {
 		end_fail(end, ret, "ask the device what it can do");

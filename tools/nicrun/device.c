@@ -24,7 +24,7 @@ void device_name(const struct rank *rank, char name[NIC_NAME_MAX])
 static int ask_device(struct rank *rank)
 {
 	char name[NIC_NAME_MAX];
-	struct nic_info info;
+	struct nic_info info = { .size = sizeof(info) };
 	struct nic_ctx *ctx;
 	int ret;
 

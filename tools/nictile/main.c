@@ -218,7 +218,7 @@ static int run(struct session *session, const struct story *story)
 int main(int argc, char **argv)
 {
 	static struct session session;
-	struct nic_info info = { .link = "" };
+	struct nic_info info = { .size = sizeof(info) };
 	struct story story = {
 		.options = &session.options, .grid = &session.grid,
 		.decision = &session.decision,
