@@ -73,6 +73,8 @@ enum dmanic_limit {
 	DMANIC_LIMIT_USER_QUEUES = 12,	/* of one user, queues on the device */
 	DMANIC_LIMIT_USER_IRQS = 13,	/* of one user, interrupts on the device */
 	DMANIC_LIMIT_USER_CONTEXTS = 14, /* of one user, open contexts there */
+	DMANIC_LIMIT_POLL_THREADS = 15,	/* queues with a thread on the device */
+	DMANIC_LIMIT_USER_POLL_THREADS = 16, /* of one user, such queues there */
 };
 
 /**
