@@ -84,17 +84,13 @@ unsigned int poller_count(pid_t *tid)
 	return nr;
 }
 
-__u64 poller_ticks(pid_t tid)
+__u64 poller_cpu_ns(pid_t tid)
 {
-	unsigned long long user, system;
-	char pid[16], line[512], *rest;
+	struct timespec used;
+	clockid_t clock;
 
-	snprintf(pid, sizeof(pid), "%d", tid);
-	if (!proc_line(pid, "stat", line, sizeof(line)))
-		return ~0ULL;
-	rest = strrchr(line, ')');
-	ASSERT_TRUE(rest);
-	ASSERT_EQ(sscanf(rest + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
-			 &user, &system), 2);
-	return user + system;
+	/* A thread of the kernel is a process to itself */
+	ASSERT_EQ(clock_getcpuclockid(tid, &clock), 0);
+	ASSERT_EQ(clock_gettime(clock, &used), 0);
+	return used.tv_sec * SECOND_NS + used.tv_nsec;
 }

@@ -23,7 +23,7 @@ bool poller_publish(struct queue *queue);
 /* Polling threads of the calling process; the last one in @tid */
 unsigned int poller_count(pid_t *tid);
 
-/* CPU time of a thread of the kernel, in clock ticks; ~0: there is none */
-__u64 poller_ticks(pid_t tid);
+/* CPU time of a thread of the kernel */
+__u64 poller_cpu_ns(pid_t tid);
 
 #endif /* POLLER_H */
