@@ -39,6 +39,9 @@ static const struct account_limit account_limits[] = {
 				DMANIC_LIMIT_USER_QUEUES },
 	[DMANIC_KIND_IRQ] = { DMANIC_MAX_IRQS, DMANIC_LIMIT_IRQS,
 			      DMANIC_LIMIT_USER_IRQS },
+	[DMANIC_KIND_POLL_THREAD] = { DMANIC_MAX_POLL_THREADS,
+				      DMANIC_LIMIT_POLL_THREADS,
+				      DMANIC_LIMIT_USER_POLL_THREADS },
 };
 
 static_assert(ARRAY_SIZE(account_limits) == DMANIC_KINDS);

@@ -96,7 +96,8 @@ int dmanic_ctx_query(struct dmanic_ctx *ctx, struct dmanic_query *query)
 		.nodes = node->link->nr_nodes(node),
 		.sqe_size = sizeof(struct dmanic_sqe),
 		.cqe_size = sizeof(struct dmanic_cqe),
-		.features = node->link->features | DMANIC_URING_FEATURES,
+		.features = node->link->features | DMANIC_URING_FEATURES |
+			    DMANIC_FEATURE_POLL_THREAD,
 		.incarnation = READ_ONCE(node->incarnation),
 		.max_segment_bytes = DMANIC_MAX_SEGMENT_BYTES,
 		.max_segments = DMANIC_MAX_SEGMENTS,

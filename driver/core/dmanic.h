@@ -21,7 +21,8 @@
  *
  * The way of a descriptor
  *
- *	submit.c takes entries from the ring -> op.c copies and validates them
+ *	ENTER (queue.c), or a thread of the queue's own (poller.c): submit.c
+ *	takes entries from the ring -> op.c copies and validates them
  *	-> link ops->submit() -> (wire) -> target.c checks the other side's
  *	export, mem.c copies -> cq.c dmanic_queue_complete().
  *
@@ -49,7 +50,7 @@
  *
  * Barriers
  *
- *	A to E      between the driver and a program, see dmanic_ring.h
+ *	A to E, G   between the driver and a program, see dmanic_ring.h
  *	F  writer   ring's cq_tail / raised, then cq_shown / irq->raised
  *	            (store-release)
  *	   reader   cq_shown / irq->raised (load-acquire), then tells the program,
@@ -86,6 +87,7 @@
 
 struct dmanic_account;
 struct dmanic_link_ops;
+struct dmanic_poller;
 struct dmanic_ctx;
 struct dmanic_late;
 struct eventfd_ctx;
@@ -102,6 +104,7 @@ struct vm_area_struct;
 #define DMANIC_MAX_IRQ_DEPTH		65536U
 #define DMANIC_MAX_CONNECTIONS		1048576U
 #define DMANIC_MAX_CONTEXTS		4096U
+#define DMANIC_MAX_POLL_THREADS		64U
 
 /* Of what a device may have, one user may have this part: a quarter */
 #define DMANIC_USER_SHARE		4U
@@ -127,6 +130,7 @@ enum dmanic_kind {
 	DMANIC_KIND_SEGMENT,
 	DMANIC_KIND_QUEUE,
 	DMANIC_KIND_IRQ,
+	DMANIC_KIND_POLL_THREAD,
 	DMANIC_KINDS
 };
 
@@ -473,7 +477,7 @@ int dmanic_remote_disconnect(struct dmanic_ctx *ctx, struct dmanic_disconnect *a
 void dmanic_remote_destroy_all(struct dmanic_ctx *ctx);
 struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
 
-/* ---- queues and operations (queue.c, submit.c, op.c, quick.c, cq.c) ---- */
+/* ---- queues and operations (queue.c, submit.c, op.c, quick.c, cq.c, poller.c) ---- */
 
 /**
  * struct dmanic_op - one operation, validated
@@ -545,6 +549,7 @@ struct dmanic_op {
  * @dying: being closed: what is left is cancelled
  * @wait: waiters for completions
  * @uring_waits: io_uring commands that wait for completions
+ * @poller: thread that takes entries, or NULL
  * @submit_lock: one submitter at a time
  * @sq_head: next entry to read, under @submit_lock
  * @lock: protects what follows
@@ -578,6 +583,7 @@ struct dmanic_queue {
 	wait_queue_head_t wait;
 	struct dmanic_uring_waits uring_waits;
 
+	struct dmanic_poller *poller;
 	struct mutex submit_lock; /* one submitter at a time; sq_head */
 	u32 sq_head;
 

@@ -2,12 +2,13 @@
 /*
  * queue.c - the file of a queue: make it, ENTER, poll, map, close
  *
- * What goes in is in submit.c and quick.c, what comes out in cq.c. Closing
+ * What goes in is in submit.c, quick.c and poller.c, what comes out in cq.c. Closing
  * cancels what has not begun and waits for what has.
  */
 #include <linux/eventfd.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/kthread.h>
 #include <linux/log2.h>
 #include <linux/poll.h>
 #include <linux/sched/signal.h>
@@ -19,8 +20,15 @@
 #include "link.h"
 #include "queue.h"
 
+/* A thread of the queue's own is to end, or the poster is */
+static bool queue_poster_ends(void)
+{
+	return (current->flags & PF_KTHREAD) ? kthread_should_stop() :
+					       fatal_signal_pending(current);
+}
+
 /* A modelled card: the poster pays with time, not with CPU */
-static void queue_spend(struct dmanic_queue *queue, u64 ns)
+void dmanic_queue_spend(struct dmanic_queue *queue, u64 ns)
 {
 	ktime_t until = ktime_add_ns(ktime_get(), ns);
 	DEFINE_WAIT(wait);
@@ -28,7 +36,7 @@ static void queue_spend(struct dmanic_queue *queue, u64 ns)
 	for (;;) {
 		prepare_to_wait(&queue->wait, &wait, TASK_KILLABLE);
 		if (ktime_compare(ktime_get(), until) >= 0 ||
-		    fatal_signal_pending(current) || dmanic_node_dead(queue->node))
+		    queue_poster_ends() || dmanic_node_dead(queue->node))
 			break;
 		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
 	}
@@ -55,10 +63,9 @@ static bool queue_has(struct dmanic_queue *queue, u32 min_complete)
 }
 
 /* Entries that were left for lack of room may be taken now */
-static bool queue_has_room(struct dmanic_queue *queue, u32 to_submit)
+bool dmanic_queue_has_room(struct dmanic_queue *queue)
 {
-	return to_submit &&
-	       READ_ONCE(queue->ring->sq_tail) != READ_ONCE(queue->sq_head) &&
+	return READ_ONCE(queue->ring->sq_tail) != READ_ONCE(queue->sq_head) &&
 	       dmanic_queue_unconsumed(queue) + READ_ONCE(queue->in_flight) <
 	       queue->cq_entries;
 }
@@ -67,7 +74,7 @@ static bool queue_wait_over(struct dmanic_queue *queue,
 			    const struct dmanic_enter *arg)
 {
 	return queue_has(queue, arg->min_complete) ||
-	       queue_has_room(queue, arg->to_submit - arg->submitted) ||
+	       (arg->to_submit != arg->submitted && dmanic_queue_has_room(queue)) ||
 	       dmanic_node_dead(queue->node);
 }
 
@@ -105,7 +112,7 @@ static int queue_submit_some(struct dmanic_queue *queue, struct dmanic_enter *ar
 	if (ret > 0)
 		arg->submitted += ret;
 	if (spend)
-		queue_spend(queue, spend);
+		dmanic_queue_spend(queue, spend);
 	mutex_unlock(&queue->submit_lock);
 	return min(ret, 0);
 }
@@ -126,6 +133,7 @@ static int queue_ioctl_enter(void *object, void *data, struct dmanic_late *late)
 	if (arg->min_complete && arg->timeout_ns < KTIME_MAX)
 		until = ktime_add_safe(ktime_get(), ns_to_ktime(arg->timeout_ns));
 
+	dmanic_poller_wake(queue);
 	do {
 		if (dmanic_node_dead(queue->node))
 			return -ENODEV;
@@ -191,6 +199,7 @@ void dmanic_queue_set_dead(struct dmanic_queue *queue)
 	dmanic_cq_set_flags(queue, DMANIC_RING_DEAD, 0);
 	spin_unlock_irq(&queue->lock);
 	wake_up_all(&queue->wait);
+	dmanic_poller_wake(queue);
 	dmanic_uring_wake(&queue->uring_waits);
 	if (queue->eventfd)
 		dmanic_eventfd_signal(queue->eventfd);
@@ -250,6 +259,7 @@ static int queue_release(struct inode *inode, struct file *file)
 	mutex_lock(&queue->node->lock);
 	list_del(&queue->entry);
 	mutex_unlock(&queue->node->lock);
+	dmanic_poller_stop(queue);
 	queue_quiesce(queue);
 	queue_free(queue);
 	fput(ctx_file);
@@ -273,8 +283,11 @@ static int queue_check(struct dmanic_queue_create *arg)
 {
 	u32 most = max(arg->sq_entries, arg->cq_entries);
 
-	if (arg->flags)
+	if ((arg->flags & ~DMANIC_QUEUE_POLL_THREAD) || arg->reserved ||
+	    (arg->poll_idle_us && !(arg->flags & DMANIC_QUEUE_POLL_THREAD)))
 		return -EOPNOTSUPP;
+	if (arg->poll_idle_us > DMANIC_POLL_IDLE_MAX_US)
+		return -EINVAL;
 	if (!is_power_of_2(arg->sq_entries) || !is_power_of_2(arg->cq_entries) ||
 	    arg->cq_entries < arg->sq_entries || arg->eventfd < -1)
 		return -EINVAL;
@@ -325,6 +338,11 @@ static int queue_alloc_ops(struct dmanic_queue *queue)
 	return 0;
 }
 
+static u64 queue_idle_ns(const struct dmanic_queue_create *arg)
+{
+	return (u64)(arg->poll_idle_us ?: DMANIC_POLL_IDLE_MAX_US) * NSEC_PER_USEC;
+}
+
 static struct dmanic_queue *queue_new(struct dmanic_ctx *ctx,
 				      struct dmanic_queue_create *arg)
 {
@@ -362,6 +380,8 @@ static struct dmanic_queue *queue_new(struct dmanic_ctx *ctx,
 			queue->eventfd = NULL;
 		}
 	}
+	if (!ret && (arg->flags & DMANIC_QUEUE_POLL_THREAD))
+		ret = dmanic_poller_start(queue, queue_idle_ns(arg), &arg->refusal);
 	if (ret) {
 		queue_free(queue);
 		return ERR_PTR(ret);
@@ -394,6 +414,7 @@ int dmanic_queue_create(struct dmanic_ctx *ctx, struct dmanic_queue_create *arg,
 
 	ret = dmanic_late_open(late, "[dmanic-queue]", &queue_fops, queue);
 	if (ret) {
+		dmanic_poller_stop(queue);
 		queue_free(queue);
 		return ret;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * queue.h - what queue.c (the file), submit.c (in) and cq.c (out) share
+ * queue.h - what queue.c (the file), submit.c and poller.c (in) and cq.c (out)
+ *	share
  */
 #ifndef DMANIC_QUEUE_H
 #define DMANIC_QUEUE_H
@@ -22,11 +23,19 @@ void dmanic_queue_promote(struct dmanic_queue *queue, struct list_head *ready,
 
 /* queue.c */
 u32 dmanic_queue_unconsumed(struct dmanic_queue *queue);
+bool dmanic_queue_has_room(struct dmanic_queue *queue);
+void dmanic_queue_spend(struct dmanic_queue *queue, u64 ns);
 
 /* submit.c; under queue->submit_lock */
 int dmanic_queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend);
 struct dmanic_op *dmanic_queue_post_begin(struct dmanic_queue *queue, bool *behind);
 void dmanic_queue_post(struct dmanic_queue *queue, struct dmanic_op *op,
 		       const struct dmanic_sqe *sqe, bool behind);
+
+/* poller.c */
+int dmanic_poller_start(struct dmanic_queue *queue, u64 idle_ns,
+			struct dmanic_refusal *refusal);
+void dmanic_poller_wake(struct dmanic_queue *queue);
+void dmanic_poller_stop(struct dmanic_queue *queue);
 
 #endif /* DMANIC_QUEUE_H */

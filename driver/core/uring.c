@@ -208,6 +208,7 @@ static int uring_queue_enter(struct dmanic_queue *queue, struct io_uring_cmd *cm
 	/* What the link's model makes a poster pay delays the operations alone */
 	ret = dmanic_queue_submit(queue, to_submit, &spend);
 	mutex_unlock(&queue->submit_lock);
+	dmanic_poller_wake(queue);
 	return ret;
 }
 

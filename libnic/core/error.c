@@ -182,6 +182,11 @@ const char *nic_refusal_cause(char *buf, int ret,
 			"destroy some" USER_REMEDY, false },
 		[DMANIC_LIMIT_USER_CONTEXTS] = { "open contexts of one user on the device",
 			"close some" USER_REMEDY, false },
+		[DMANIC_LIMIT_POLL_THREADS] = { "queues with a polling thread on the device",
+			"destroy some, or make this one without", false },
+		[DMANIC_LIMIT_USER_POLL_THREADS] = {
+			"queues with a polling thread of one user on the device",
+			"destroy some, make this one without" USER_REMEDY, false },
 	};
 	char allowed[NIC_SIZE_MAX], asked[NIC_SIZE_MAX];
 	uint32_t limit = refusal->limit;

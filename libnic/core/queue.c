@@ -12,6 +12,10 @@
  * SILENT operations have no completion to count. To know that they are done,
  * a NOP is fenced behind them ("marker"). Markers are told by their cookie,
  * an address in struct nic_queue, and no caller ever sees one.
+ *
+ * Where a thread of the driver takes entries, submitting is to show them. Whoever
+ * gives it something to do, by sq_tail or by cq_head, then looks whether it
+ * sleeps and wakes it with ENTER: wake_thread().
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,11 +39,13 @@ struct nic_queue {
 	uint32_t cq_entries;
 	uint32_t sq_tail;
 	uint32_t sq_seen;
+	uint32_t sq_shown;	/* sq_tail as the device sees it */
 	uint32_t cq_head;
 	uint32_t counted;	/* posted, not SILENT, not reaped */
 	uint32_t markers;	/* posted, not reaped */
 	bool silent;		/* SILENT posted since the last marker */
 	bool has_eventfd;
+	bool has_thread;
 	int fd;
 	struct nic_spin spin;
 	size_t map_bytes;
@@ -91,7 +97,32 @@ static int queue_map(struct nic_queue *queue,
 	queue->cqe = (void *)((char *)map + arg->cq_offset);
 	queue->sq_tail = queue->ring->sq_tail;
 	queue->sq_seen = queue->ring->sq_head;
+	queue->sq_shown = queue->sq_tail;
 	queue->cq_head = queue->ring->cq_head;
+	return 0;
+}
+
+/* What concerns the polling thread */
+static int read_thread(struct nic_ctx *ctx,
+		       const struct nic_queue_options *options,
+		       struct dmanic_queue_create *arg)
+{
+	const bool thread = options->flags & NIC_POLL_THREAD;
+
+	if (!thread && options->poll_idle_us)
+		return nic_fail(ctx, -EINVAL,
+				"poll_idle_us is for queues with NIC_POLL_THREAD",
+				"make a queue");
+	if (options->poll_idle_us > DMANIC_POLL_IDLE_MAX_US)
+		return nic_fail(ctx, -EINVAL, "the most is 1000",
+				"make a queue whose thread polls for %u us",
+				options->poll_idle_us);
+	if (thread && !(ctx->info.features & DMANIC_FEATURE_POLL_THREAD))
+		return nic_fail(ctx, -EOPNOTSUPP,
+				"this driver has none; make it without NIC_POLL_THREAD",
+				"make a queue with a polling thread");
+	arg->flags = thread ? DMANIC_QUEUE_POLL_THREAD : 0;
+	arg->poll_idle_us = options->poll_idle_us;
 	return 0;
 }
 
@@ -107,9 +138,13 @@ static int read_options(struct nic_ctx *ctx,
 			       options->size, sizeof(known), "make a queue");
 	if (ret)
 		return ret;
-	if (known.flags & ~NIC_EVENTFD)
-		return nic_fail(ctx, -EINVAL, "flags are NIC_EVENTFD or 0",
+	if (known.flags & ~(NIC_EVENTFD | NIC_POLL_THREAD))
+		return nic_fail(ctx, -EINVAL,
+				"flags are NIC_EVENTFD, NIC_POLL_THREAD or 0",
 				"make a queue with flags %#x", known.flags);
+	ret = read_thread(ctx, &known, arg);
+	if (ret)
+		return ret;
 	if (known.entries > ENTRIES_MAX)
 		return nic_fail(ctx, -EINVAL, "that is too many",
 				"make a queue of %u entries", known.entries);
@@ -142,6 +177,7 @@ int nic_queue_create_with(struct nic_ctx *ctx,
 	new->sq_entries = arg.sq_entries;
 	new->cq_entries = arg.cq_entries;
 	new->has_eventfd = arg.eventfd >= 0;
+	new->has_thread = arg.flags & DMANIC_QUEUE_POLL_THREAD;
 	new->spin.ns = ctx->spin_ns;
 	ret = queue_map(new, &arg);
 	if (ret)
@@ -404,11 +440,15 @@ int nic_post_notify(struct nic_queue *queue, const struct nic_remote *irq,
 
 /* ---- submitting ---- */
 
-static uint32_t not_submitted(const struct nic_queue *queue)
+static uint32_t sq_head(const struct nic_queue *queue)
 {
 	/* B: pairs with the driver's sq_head after reading entries */
-	return queue->sq_tail - __atomic_load_n(&queue->ring->sq_head,
-						__ATOMIC_ACQUIRE);
+	return __atomic_load_n(&queue->ring->sq_head, __ATOMIC_ACQUIRE);
+}
+
+static uint32_t not_submitted(const struct nic_queue *queue)
+{
+	return queue->sq_tail - sq_head(queue);
 }
 
 static int fail_enter(const struct nic_queue *queue, int ret)
@@ -422,6 +462,15 @@ static int fail_enter(const struct nic_queue *queue, int ret)
 	return nic_fail(queue->ctx, ret, NULL, "submit and wait on a queue");
 }
 
+/* Show the device what was posted */
+static void show_posted(struct nic_queue *queue)
+{
+	/* A: entries before the index that shows them to the driver */
+	__atomic_store_n(&queue->ring->sq_tail, queue->sq_tail,
+			 __ATOMIC_RELEASE);
+	queue->sq_shown = queue->sq_tail;
+}
+
 int nic_queue_enter(struct nic_queue *queue, unsigned int min_complete,
 		    uint64_t timeout_ns)
 {
@@ -433,9 +482,7 @@ int nic_queue_enter(struct nic_queue *queue, unsigned int min_complete,
 	};
 	int ret;
 
-	/* A: entries before the index that shows them to the driver */
-	__atomic_store_n(&queue->ring->sq_tail, queue->sq_tail,
-			 __ATOMIC_RELEASE);
+	show_posted(queue);
 	ret = nic_ioctl(queue->fd, DMANIC_IOC_ENTER, &arg);
 	if (!ret && arg.available < min_complete)
 		ret = -ETIME;
@@ -444,8 +491,41 @@ int nic_queue_enter(struct nic_queue *queue, unsigned int min_complete,
 	return (int)arg.submitted;
 }
 
+/* The thread may have something to do: 0, or -errno of the call that woke it */
+static int wake_thread(struct nic_queue *queue)
+{
+	struct dmanic_enter arg = { .size = sizeof(arg) };
+	int ret;
+
+	/* G: pairs with the driver's between NEED_WAKEUP and its last look */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(!(__atomic_load_n(&queue->ring->flags, __ATOMIC_RELAXED) &
+			       DMANIC_RING_NEED_WAKEUP), 1))
+		return 0;
+	/* It sleeps, but there may be nothing left for it; what is shown alone */
+	arg.to_submit = queue->sq_shown - sq_head(queue);
+	if (!arg.to_submit)
+		return 0;
+	ret = nic_ioctl(queue->fd, DMANIC_IOC_ENTER, &arg);
+	return ret ? fail_enter(queue, ret) : 0;
+}
+
+static int submit_to_thread(struct nic_queue *queue)
+{
+	uint32_t count = queue->sq_tail - queue->sq_shown;
+	int ret;
+
+	if (!count && !not_submitted(queue))
+		return 0;
+	show_posted(queue);
+	ret = wake_thread(queue);
+	return ret ? ret : (int)count;
+}
+
 int nic_queue_submit(struct nic_queue *queue)
 {
+	if (queue->has_thread)
+		return submit_to_thread(queue);
 	return not_submitted(queue) ? nic_queue_enter(queue, 0, 0) : 0;
 }
 
@@ -456,6 +536,11 @@ static uint32_t ready(const struct nic_queue *queue)
 	/* C: pairs with the driver's cq_tail after writing completions */
 	return __atomic_load_n(&queue->ring->cq_tail, __ATOMIC_ACQUIRE) -
 	       queue->cq_head;
+}
+
+unsigned int nic_queue_ready(const struct nic_queue *queue)
+{
+	return ready(queue);
 }
 
 int nic_queue_arm(struct nic_queue *queue)
@@ -515,6 +600,9 @@ unsigned int nic_queue_poll(struct nic_queue *queue, struct nic_completion *out,
 	/* D: completions are read before their places are given back */
 	__atomic_store_n(&queue->ring->cq_head, queue->cq_head,
 			 __ATOMIC_RELEASE);
+	/* It may have been waiting for room; whatever fails here fails again */
+	if (queue->has_thread)
+		wake_thread(queue);
 	return taken;
 }
 
@@ -551,7 +639,8 @@ static int wait_ready(struct nic_queue *queue, uint64_t deadline, bool room)
 		left = nic_left(deadline);
 		if (!left)
 			return fail_enter(queue, -ETIME);
-		if (left > queue->spin.ns && !stuck && spin_until_ready(queue))
+		if (left > queue->spin.ns && (!stuck || queue->has_thread) &&
+		    spin_until_ready(queue))
 			return 0;
 		if (stuck && left > OFFER_NS)
 			left = OFFER_NS;

@@ -303,20 +303,30 @@ int nic_queue_create(struct nic_ctx *ctx, unsigned int entries,
 
 /* Flag of nic_queue_options and nic_irq_options: there is an eventfd */
 #define NIC_EVENTFD	0x100U
+/* Flag of nic_queue_options: a thread of the driver takes what is posted */
+#define NIC_POLL_THREAD	0x200U
 
 /**
  * struct nic_queue_options - what nic_queue_create() does not ask for
  * @size: sizeof(struct nic_queue_options)
- * @flags: NIC_EVENTFD or 0
+ * @flags: NIC_EVENTFD | NIC_POLL_THREAD or 0
  * @entries: as of nic_queue_create()
  * @eventfd: with NIC_EVENTFD: see nic_queue_arm(). Borrowed for the call; it
  *	may serve several queues and interrupts.
+ * @poll_idle_us: with NIC_POLL_THREAD: microseconds without work after which
+ *	the thread sleeps, at most 1000; 0: 1000. Otherwise zero.
+ *
+ * With NIC_POLL_THREAD nic_queue_submit() makes no system call while the thread
+ * is awake, and calls it when it sleeps. The thread uses a processor as long as
+ * it is awake, in the caller's cgroups, on his processors and with his priority
+ * as they are when the queue is made. It pays for those who post often.
  */
 struct nic_queue_options {
 	size_t size;
 	uint32_t flags;
 	uint32_t entries;
 	int32_t eventfd;
+	uint32_t poll_idle_us;
 };
 
 /**
@@ -327,7 +337,8 @@ struct nic_queue_options {
  *
  * Return: as nic_queue_create(); -EINVAL also for an unknown flag and what is
  * no eventfd; -EBADF the eventfd is not open; -E2BIG options of a newer
- * library.
+ * library; -EOPNOTSUPP the driver has no polling threads; -EDQUOT also when
+ * there are too many of them, -EAGAIN too many threads at all.
  */
 int nic_queue_create_with(struct nic_ctx *ctx,
 			  const struct nic_queue_options *options,
@@ -467,6 +478,10 @@ int nic_post_notify(struct nic_queue *queue, const struct nic_remote *irq,
  * One system call. A link model may make it sleep for its start cost.
  * Return: entries taken (fewer than posted: reap completions, call again);
  * -ENODEV the device was removed.
+ *
+ * With NIC_POLL_THREAD: no system call, unless the thread sleeps, which pays
+ * what a link model asks for. Return: entries that are now the thread's, to
+ * be taken soon, or when completions were reaped; -ENODEV.
  */
 int nic_queue_submit(struct nic_queue *queue);
 
@@ -531,6 +546,15 @@ typedef void (*nic_callback)(void *arg, const struct nic_completion *completion)
  */
 unsigned int nic_queue_dispatch(struct nic_queue *queue, unsigned int max,
 				nic_callback callback, void *arg);
+
+/**
+ * nic_queue_ready() - completions that can be taken now
+ * @queue: the queue
+ *
+ * Looks at shared memory alone: no system call, nothing is taken. May count a
+ * few that nic_queue_poll() keeps for itself. Return: how many.
+ */
+unsigned int nic_queue_ready(const struct nic_queue *queue);
 
 /**
  * nic_queue_in_flight() - submitted or posted, not yet reaped (not SILENT)

@@ -315,6 +315,29 @@ unsigned int handles_left(const struct node *node, __u32 before, __u32 after)
 	return left;
 }
 
+/* Whatever can be asked for; @create's answers stay there */
+struct queue queue_make_with(const struct node *node,
+			     struct dmanic_queue_create *create)
+{
+	struct queue queue = {
+		.sq_entries = create->sq_entries,
+		.cq_entries = create->cq_entries,
+	};
+	__u8 *map;
+
+	ASSERT_EQ(dmanic_call(node->fd, DMANIC_IOC_QUEUE_CREATE, create), 0);
+	queue.fd = create->fd;
+	queue.map_bytes = create->mmap_bytes;
+	map = mmap(NULL, queue.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   queue.fd, 0);
+	if (map == MAP_FAILED)
+		FAIL("cannot map a queue: %s", strerror(errno));
+	queue.ring = (struct dmanic_queue_ring *)map;
+	queue.sq = (struct dmanic_sqe *)(map + create->sq_offset);
+	queue.cq = (struct dmanic_cqe *)(map + create->cq_offset);
+	return queue;
+}
+
 struct queue queue_make_eventfd(const struct node *node, __u32 sq_entries,
 				__u32 cq_entries, int eventfd)
 {
@@ -322,22 +345,8 @@ struct queue queue_make_eventfd(const struct node *node, __u32 sq_entries,
 		.size = sizeof(create), .sq_entries = sq_entries,
 		.cq_entries = cq_entries, .eventfd = eventfd,
 	};
-	struct queue queue = {
-		.sq_entries = sq_entries, .cq_entries = cq_entries,
-	};
-	__u8 *map;
 
-	ASSERT_EQ(dmanic_call(node->fd, DMANIC_IOC_QUEUE_CREATE, &create), 0);
-	queue.fd = create.fd;
-	queue.map_bytes = create.mmap_bytes;
-	map = mmap(NULL, queue.map_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-		   queue.fd, 0);
-	if (map == MAP_FAILED)
-		FAIL("cannot map a queue: %s", strerror(errno));
-	queue.ring = (struct dmanic_queue_ring *)map;
-	queue.sq = (struct dmanic_sqe *)(map + create.sq_offset);
-	queue.cq = (struct dmanic_cqe *)(map + create.cq_offset);
-	return queue;
+	return queue_make_with(node, &create);
 }
 
 struct queue queue_make(const struct node *node, __u32 sq_entries,

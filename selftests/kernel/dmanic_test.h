@@ -125,6 +125,8 @@ struct queue queue_make_eventfd(const struct node *node, __u32 sq_entries,
 				__u32 cq_entries, int eventfd);
 struct queue queue_make(const struct node *node, __u32 sq_entries,
 			__u32 cq_entries);
+struct queue queue_make_with(const struct node *node,
+			     struct dmanic_queue_create *create);
 struct dmanic_sqe *queue_sqe(struct queue *queue);
 void queue_publish(struct queue *queue);
 int queue_enter(struct queue *queue, __u32 to_submit, __u32 min_complete,
@@ -188,6 +190,7 @@ static inline void store32(__u32 *place, __u32 value)
 #define irq_connect(...)	(CALLER, irq_connect(__VA_ARGS__))
 #define handle_next(...)	(CALLER, handle_next(__VA_ARGS__))
 #define queue_make(...)		(CALLER, queue_make(__VA_ARGS__))
+#define queue_make_with(...)	(CALLER, queue_make_with(__VA_ARGS__))
 #define queue_sqe(...)		(CALLER, queue_sqe(__VA_ARGS__))
 #define queue_submit(...)	(CALLER, queue_submit(__VA_ARGS__))
 #define queue_wait(...)		(CALLER, queue_wait(__VA_ARGS__))

@@ -273,6 +273,18 @@ static int call_queue(struct fail_nth_self *self)
 	return ret;
 }
 
+static int call_poll_thread(struct fail_nth_self *self)
+{
+	struct dmanic_queue_create create = {
+		.size = sizeof(create), .flags = DMANIC_QUEUE_POLL_THREAD,
+		.sq_entries = 8, .cq_entries = 8, .eventfd = -1,
+	};
+	int ret = dmanic_call(self->node.fd, DMANIC_IOC_QUEUE_CREATE, &create);
+
+	self->fd = create.fd;
+	return ret;
+}
+
 static int call_irq(struct fail_nth_self *self)
 {
 	struct dmanic_irq_create create = {
@@ -298,6 +310,9 @@ static void close_made(struct fail_nth_self *self)
 
 FIXTURE_VARIANT_ADD(fail_nth, queue) {
 	nothing, call_queue, close_made,
+};
+FIXTURE_VARIANT_ADD(fail_nth, poll_thread) {
+	nothing, call_poll_thread, close_made,
 };
 FIXTURE_VARIANT_ADD(fail_nth, irq) { nothing, call_irq, close_made };
 FIXTURE_VARIANT_ADD(fail_nth, open) { nothing, call_open, close_made };

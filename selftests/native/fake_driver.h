@@ -74,6 +74,7 @@ static struct {
 	int fail_open;			/* errno of open() */
 	int fail_enter;			/* errno of ENTER */
 	uint32_t abi;
+	uint64_t features;
 
 	/* what was done */
 	unsigned int enters, sleeps;
@@ -113,6 +114,7 @@ static inline void fake_reset(void)
 	fake.fail_open = 0;
 	fake.fail_enter = 0;
 	fake.abi = DMANIC_ABI_VERSION;
+	fake.features = 0;
 	fake.enters = 0;
 	fake.sleeps = 0;
 	fake.longest_timeout = 0;
@@ -335,9 +337,10 @@ static uint32_t fake_take(struct fake_object *queue, uint32_t most)
 		used = fake_available(queue) + queue->held_count;
 		if (used > queue->cq_entries)
 			abort();
-		ring->flags = used == queue->cq_entries ?
-			      DMANIC_RING_CQ_FULL : 0;
-		if (ring->flags)
+		ring->flags &= ~DMANIC_RING_CQ_FULL;
+		if (used == queue->cq_entries)
+			ring->flags |= DMANIC_RING_CQ_FULL;
+		if (ring->flags & DMANIC_RING_CQ_FULL)
 			break;
 		queue->held[queue->held_count++] =
 			queue->sqe[queue->sq_head++ & (queue->sq_entries - 1)];
@@ -426,6 +429,7 @@ static int fake_query(struct fake_object *ctx, struct dmanic_query *arg)
 	arg->max_irqs = 13;
 	arg->max_connections = 14;
 	arg->max_contexts = 15;
+	arg->features = fake.features;
 	strcpy(arg->name, "nic0");
 	strcpy(arg->link, "fake");
 	return 0;

@@ -56,6 +56,9 @@ static const char help[] =
 "  -o, --op LIST           put,get,strided (bandwidth; default: all)\n"
 "  -w, --wait HOW          poll, sleep or both (latency, bandwidth; default:\n"
 "                          both for latency, poll for bandwidth)\n"
+"      --way HOW           enter, a system call for each batch; thread, a thread\n"
+"                          of the driver takes entries; both (post; default:\n"
+"                          what the device has)\n"
 "      --block BYTES       block of a strided put (default: 256)\n"
 "      --stride BYTES      from block to block (default: twice the block)\n"
 "  -t, --time TIME         time for one line (default: 100ms)\n"
@@ -90,6 +93,7 @@ enum {
 	OPT_SAMPLES,
 	OPT_CPU,
 	OPT_CHECK,
+	OPT_WAY,
 };
 
 static const char short_options[] = ":d:p:s:o:w:t:n:jhV";
@@ -101,6 +105,7 @@ static const struct option long_options[] = {
 	{ "depth", required_argument, NULL, OPT_DEPTH },
 	{ "op", required_argument, NULL, OPT_OP },
 	{ "wait", required_argument, NULL, OPT_WAIT },
+	{ "way", required_argument, NULL, OPT_WAY },
 	{ "block", required_argument, NULL, OPT_BLOCK },
 	{ "stride", required_argument, NULL, OPT_STRIDE },
 	{ "time", required_argument, NULL, OPT_TIME },
@@ -123,6 +128,7 @@ static const struct {
 	{ OPT_DEPTH, COMMAND_BANDWIDTH },
 	{ OPT_OP, COMMAND_BANDWIDTH },
 	{ OPT_WAIT, COMMAND_LATENCY | COMMAND_BANDWIDTH },
+	{ OPT_WAY, COMMAND_POST },
 	{ OPT_BLOCK, COMMAND_BANDWIDTH },
 	{ OPT_STRIDE, COMMAND_BANDWIDTH },
 	{ OPT_SAMPLES, COMMAND_ALL & ~COMMAND_LATENCY },
@@ -175,6 +181,19 @@ static const char *parse_waits(const char *text, unsigned int *waits)
 		*waits = 1U << WAIT_POLL | 1U << WAIT_SLEEP;
 	else
 		return "is not poll, sleep or both";
+	return NULL;
+}
+
+static const char *parse_ways(const char *text, unsigned int *ways)
+{
+	if (!strcmp(text, "enter"))
+		*ways = 1U << WAY_ENTER;
+	else if (!strcmp(text, "thread"))
+		*ways = 1U << WAY_THREAD;
+	else if (!strcmp(text, "both"))
+		*ways = 1U << WAY_ENTER | 1U << WAY_THREAD;
+	else
+		return "is not enter, thread or both";
 	return NULL;
 }
 
@@ -281,6 +300,8 @@ static const char *option_take(struct options *opt, int option,
 		return parse_ops(value, &opt->ops);
 	case OPT_WAIT:
 		return parse_waits(value, &opt->waits);
+	case OPT_WAY:
+		return parse_ways(value, &opt->ways);
 	case OPT_BLOCK:
 		return parse_block(value, &opt->block);
 	case OPT_STRIDE:

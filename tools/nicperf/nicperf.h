@@ -35,6 +35,13 @@
 #define COMMAND_ALL		(COMMAND_LATENCY | COMMAND_BANDWIDTH | \
 				 COMMAND_RATE | COMMAND_POST)
 
+/* How entries get to the device */
+enum way {
+	WAY_ENTER,	/* a system call for each batch */
+	WAY_THREAD,	/* a polling thread takes them */
+	WAY_COUNT
+};
+
 /**
  * struct options - the command line
  * @commands: COMMAND_*
@@ -45,6 +52,7 @@
  * @cpus: to bind to, in the order of use; none: the first two allowed
  * @ops: 1 << enum op (bandwidth)
  * @waits: 1 << enum wait; 0: the command's own choice
+ * @ways: 1 << enum way (post); 0: all that the device has
  * @block: bytes in a block of a strided operation
  * @stride: bytes from block to block
  * @iterations: operations in a sample; 0: as many as @time_ns allows
@@ -62,6 +70,7 @@ struct options {
 	struct size_list cpus;
 	unsigned int ops;
 	unsigned int waits;
+	unsigned int ways;
 	uint32_t block;
 	uint32_t stride;
 	uint64_t iterations;
@@ -132,5 +141,6 @@ int rate_run(struct run *run);
 uint64_t rate_steps(const struct run *run);
 int post_run(struct run *run);
 uint64_t post_steps(const struct run *run);
+const char *way_name(enum way way);
 
 #endif /* NICPERF_H */

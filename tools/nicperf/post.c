@@ -5,9 +5,18 @@
  * Timed is what the poster pays: filling in the entries, and nic_queue_submit()
  * once a batch, until the queue is full. A device that carries small
  * operations out at once does so within that time. Completions are reaped
- * after the clock was stopped. getppid(2) stands for a system call that does
- * nothing; the library does not keep its answer.
+ * after the clock was stopped.
+ *
+ * With a polling thread the poster has to fill in, to publish and to reap, and
+ * all of that is timed; waiting for the thread is not, for it costs time but no
+ * work. What a post takes with the waits, from the first one to the last
+ * completion and with the queue kept full, is measured beside it.
+ *
+ * getppid(2) stands for a system call that does nothing; the library does not
+ * keep its answer.
  */
+#include <errno.h>
+#include <linux/dmanic.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,7 +27,10 @@
 
 /* The project's bound: a put of a batch of 32, in system calls */
 #define BOUND_BATCH	32
-#define BOUND_RATIO	0.5
+static const double bound_ratio[WAY_COUNT] = {
+	[WAY_ENTER] = 0.5,
+	[WAY_THREAD] = 0.15,
+};
 
 static const enum op post_ops[] = { OP_PUT, OP_NOP };
 static const unsigned int post_batches[] = { 1, 8, BOUND_BATCH };
@@ -26,7 +38,7 @@ static const unsigned int post_batches[] = { 1, 8, BOUND_BATCH };
 #define POST_OPS	ARRAY_SIZE(post_ops)
 #define POST_BATCHES	ARRAY_SIZE(post_batches)
 
-static const struct column post_columns[] = {
+static const struct column enter_columns[] = {
 	{ "post", true },
 	{ "batch", false },
 	{ "a post [ns]", false },
@@ -35,6 +47,24 @@ static const struct column post_columns[] = {
 	{ "spread [%]", false },
 	{ "ratio", false },
 };
+
+static const struct column thread_columns[] = {
+	{ "post", true },
+	{ "batch", false },
+	{ "a post [ns]", false },
+	{ "spread [%]", false },
+	{ "system call [ns]", false },
+	{ "spread [%]", false },
+	{ "ratio", false },
+	{ "with waits [ns]", false },
+	{ "spread [%]", false },
+	{ "ratio", false },
+};
+
+const char *way_name(enum way way)
+{
+	return way == WAY_ENTER ? "enter" : "thread";
+}
 
 /* One batch, as a program would write it */
 static int post_batch(const struct work *work, unsigned int *slot)
@@ -95,6 +125,57 @@ static int post_time(void *arg, uint64_t count, uint64_t *ns)
 	return 0;
 }
 
+static int reap(const struct work *work, unsigned int left)
+{
+	unsigned int taken;
+	int ret;
+
+	for (; left; left -= taken) {
+		ret = end_collect(work->end, &taken);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* Without taking any */
+static int await_all(const struct work *work)
+{
+	uint64_t start = now_ns();
+
+	while (nic_queue_ready(work->end->queue) < work->depth) {
+		cpu_relax();
+		if (now_ns() - start > END_TIMEOUT_NS)
+			return end_fault(work->end, -ETIME,
+					 "the polling thread does not complete what was posted; see nicctl dev show");
+	}
+	return 0;
+}
+
+/* As post_time(), but for who is left alone with it: reaping counts */
+static int thread_time(void *arg, uint64_t count, uint64_t *ns)
+{
+	const struct work *work = arg;
+	uint64_t start;
+	int ret;
+
+	for (*ns = 0; count; count -= work->depth) {
+		start = now_ns();
+		ret = post_fill(work);
+		*ns += now_ns() - start;
+		if (!ret)
+			ret = await_all(work);
+		if (ret)
+			return ret;
+		start = now_ns();
+		ret = reap(work, work->depth);
+		*ns += now_ns() - start;
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
 static int system_call_time(void *arg, uint64_t count, uint64_t *ns)
 {
 	uint64_t start, i;
@@ -107,11 +188,11 @@ static int system_call_time(void *arg, uint64_t count, uint64_t *ns)
 	return 0;
 }
 
-static void post_line(struct run *run, struct table *table,
-		      const struct work *work, const struct stats *post,
-		      const struct stats *call)
+/* One of the things measured, for the report */
+static void post_report(struct run *run, const struct work *work, enum way way,
+			const char *what, const struct stats *post,
+			const struct stats *call)
 {
-	double ratio = stats_ratio(post->median, call->median);
 	struct report_point point = {
 		.unit = "ns",
 		.stats = post,
@@ -123,79 +204,188 @@ static void post_line(struct run *run, struct table *table,
 	struct cJSON *result;
 	char name[64];
 
-	snprintf(name, sizeof(name), "post %s batch %u", op_name(work->op),
-		 work->batch);
+	snprintf(name, sizeof(name), "post %s batch %u%s%s", op_name(work->op),
+		 work->batch, way == WAY_THREAD ? " thread" : "", what);
 	point.name = name;
 	result = report_result(run->report, &point);
 	report_param_text(result, "operation", op_name(work->op));
+	report_param_text(result, "way", way_name(way));
 	report_param_number(result, "batch", work->batch);
-	if (run->opt.check && work->op == OP_PUT && work->batch == BOUND_BATCH)
-		report_check(run->report, name, ratio <= BOUND_RATIO,
-			     "%.3f of an empty system call (%.0f of %.0f ns), "
-			     "bound %.2f", ratio, post->median, call->median,
-			     BOUND_RATIO);
-	table_cell(table, "%s", op_name(work->op));
-	table_cell(table, "%u", work->batch);
-	table_cell(table, "%.1f", post->median);
-	table_cell(table, "%.1f", 100 * post->spread);
-	table_cell(table, "%.1f", call->median);
-	table_cell(table, "%.1f", 100 * call->spread);
-	table_cell(table, "%.3f", ratio);
 }
 
-static int post_one(struct run *run, struct table *table, enum op op,
-		    unsigned int batch)
+static void post_check(struct run *run, const struct work *work, enum way way,
+		       const struct stats *post, const struct stats *call)
 {
-	struct sampled things[2] = {
-		{ .run = post_time },
+	double ratio = stats_ratio(post->median, call->median);
+	char name[64];
+
+	if (!run->opt.check || work->op != OP_PUT || work->batch != BOUND_BATCH)
+		return;
+	snprintf(name, sizeof(name), "post put batch %u%s", work->batch,
+		 way == WAY_THREAD ? " thread" : "");
+	report_check(run->report, name, ratio <= bound_ratio[way],
+		     "%.3f of an empty system call (%.0f of %.0f ns), "
+		     "bound %.2f", ratio, post->median, call->median,
+		     bound_ratio[way]);
+}
+
+static void post_cells(struct table *table, const struct stats *stats)
+{
+	table_cell(table, "%.1f", stats->median);
+	table_cell(table, "%.1f", 100 * stats->spread);
+}
+
+/* @flow: with the waits */
+static void post_line(struct run *run, struct table *table,
+		      const struct work *work, enum way way,
+		      const struct stats *post, const struct stats *call,
+		      const struct stats *flow)
+{
+	post_report(run, work, way, "", post, call);
+	post_check(run, work, way, post, call);
+	table_cell(table, "%s", op_name(work->op));
+	table_cell(table, "%u", work->batch);
+	post_cells(table, post);
+	post_cells(table, call);
+	table_cell(table, "%.3f", stats_ratio(post->median, call->median));
+	if (way == WAY_ENTER)
+		return;
+	post_report(run, work, way, " with waits", flow, call);
+	post_cells(table, flow);
+	table_cell(table, "%.3f", stats_ratio(flow->median, call->median));
+}
+
+static int post_one(struct run *run, struct table *table, struct end *end,
+		    enum way way, enum op op, unsigned int batch)
+{
+	struct sampled things[3] = {
+		{ .run = way == WAY_THREAD ? thread_time : post_time },
 		{ .run = system_call_time },
+		{ .run = work_run },
 	};
+	const unsigned int n = way == WAY_THREAD ? 3 : 2;
 	struct work work = {
-		.end = &run->near,
+		.end = end,
 		.op = op,
 		.wait = WAIT_POLL,
 		.bytes = op == OP_PUT ? POST_BYTES : 0,
-		.depth = run->near.entries / batch * batch,
+		.depth = end->entries / batch * batch,
 		.batch = batch,
 	};
-	struct stats post, call;
+	struct stats stats[3];
+	unsigned int i;
 	char what[64];
 
 	if (run_check_entries(run, batch))
 		return -1;
-	snprintf(what, sizeof(what), "post %s batch %u", op_name(op), batch);
+	snprintf(what, sizeof(what), "post %s batch %u %s", op_name(op), batch,
+		 way_name(way));
 	run_step(run, what);
 	work_slots(&work, POST_BYTES);
+	for (i = 0; i < n; i++)
+		things[i].least = work.depth;
 	things[0].arg = &work;
-	things[0].least = work.depth;
-	things[1].least = work.depth;
-	if (sample_alternate(things, 2, &run->opt))
-		return run_end_fail(run, &run->near);
-	stats_summarize(things[0].ns, run->opt.samples, &post);
-	stats_summarize(things[1].ns, run->opt.samples, &call);
-	post_line(run, table, &work, &post, &call);
+	things[2].arg = &work;
+	if (sample_alternate(things, n, &run->opt))
+		return run_end_fail(run, end);
+	for (i = 0; i < n; i++)
+		stats_summarize(things[i].ns, run->opt.samples, &stats[i]);
+	post_line(run, table, &work, way, &stats[0], &stats[1], &stats[2]);
 	return 0;
 }
 
-uint64_t post_steps(const struct run *run)
-{
-	(void)run;
-	return POST_OPS * POST_BATCHES;
-}
-
-int post_run(struct run *run)
+static int post_table(struct run *run, struct end *end, enum way way)
 {
 	struct table *table;
 	size_t i, j;
 	int ret = 0;
 
-	run_title(run, "post: filling in and submitting, a post; reaping is "
-		  "not timed");
-	table = table_create(post_columns, ARRAY_SIZE(post_columns));
+	if (way == WAY_ENTER) {
+		run_title(run, "post: filling in and submitting, a post; "
+			  "reaping is not timed");
+		table = table_create(enter_columns, ARRAY_SIZE(enter_columns));
+	} else {
+		run_title(run, "post, polling thread: filling in, publishing "
+			  "and reaping, a post");
+		table = table_create(thread_columns,
+				     ARRAY_SIZE(thread_columns));
+	}
 	for (i = 0; i < POST_OPS && !ret; i++)
 		for (j = 0; j < POST_BATCHES && !ret; j++)
-			ret = post_one(run, table, post_ops[i],
+			ret = post_one(run, table, end, way, post_ops[i],
 				       post_batches[j]);
 	run_table(run, table);
+	return ret;
+}
+
+/* ---- the polling thread ---- */
+
+/* It runs where who makes the queue runs: on the second CPU */
+static int thread_queue(struct run *run, struct end *end)
+{
+	const struct nic_queue_options options = {
+		.size = sizeof(options),
+		.flags = NIC_POLL_THREAD,
+		.entries = end->entries,
+	};
+	int ret, back;
+
+	ret = cpu_bind(run->cpu[1]);
+	if (!ret)
+		ret = nic_queue_create_with(end->ctx, &options, &end->queue);
+	back = cpu_bind(run->cpu[0]);
+	if (ret)
+		return end_fail(end, ret, "make a queue with a polling thread");
+	if (back) {
+		nic_queue_destroy(end->queue);
+		return end_fail(end, back, "go back to the first CPU");
+	}
+	return 0;
+}
+
+static int post_thread(struct run *run)
+{
+	/* The near end in all but the queue */
+	struct end end = run->near;
+	int ret;
+
+	if (thread_queue(run, &end))
+		return run_end_fail(run, &end);
+	ret = post_table(run, &end, WAY_THREAD);
+	nic_queue_destroy(end.queue);
+	return ret;
+}
+
+/* What was asked for, or what can be measured here */
+static unsigned int post_ways(const struct run *run)
+{
+	unsigned int ways = 1U << WAY_ENTER;
+
+	if (run->opt.ways)
+		return run->opt.ways;
+	if (run->near.info.features & DMANIC_FEATURE_POLL_THREAD &&
+	    run->cpus > 1)
+		ways |= 1U << WAY_THREAD;
+	return ways;
+}
+
+uint64_t post_steps(const struct run *run)
+{
+	return (uint64_t)__builtin_popcount(post_ways(run)) * POST_OPS *
+	       POST_BATCHES;
+}
+
+int post_run(struct run *run)
+{
+	const unsigned int ways = post_ways(run);
+	int ret = 0;
+
+	if (run->opt.ways & 1U << WAY_THREAD && run->cpus < 2)
+		return run_fail(run, "a polling thread needs a CPU of its own; "
+				"use --cpu with two, or --way enter");
+	if (ways & 1U << WAY_ENTER)
+		ret = post_table(run, &run->near, WAY_ENTER);
+	if (!ret && ways & 1U << WAY_THREAD)
+		ret = post_thread(run);
 	return ret;
 }

@@ -75,6 +75,8 @@ enum dmanic_limit {
 	DMANIC_LIMIT_USER_IRQS = 13,	/* of one user, interrupts on the device */
 	DMANIC_LIMIT_USER_CONTEXTS = 14, /* of one user, open contexts there */
 	DMANIC_LIMIT_CGROUP = 15,	/* memory.max of the cgroup or above, bytes */
+	DMANIC_LIMIT_POLL_THREADS = 16,	/* queues with a thread on the device */
+	DMANIC_LIMIT_USER_POLL_THREADS = 17, /* of one user, such queues there */
 };
 
 /**

@@ -24,8 +24,9 @@
  *   E  program: arm = 1, full barrier, reads cq_tail / raised again, sleeps
  *      driver:  cq_tail / raised, full barrier, reads arm, signals
  *      (the driver's wait queues use the same full barrier)
- *   G  program: sq_tail, full barrier, reads flags, ENTER if NEED_WAKEUP
- *      driver:  NEED_WAKEUP, full barrier, reads sq_tail again, sleeps
+ *   G  program: sq_tail or cq_head, full barrier, reads flags, ENTER if
+ *      NEED_WAKEUP
+ *      driver:  NEED_WAKEUP, full barrier, reads both again, sleeps
  *      (F is the driver's own)
  */
 #ifndef _UAPI_LINUX_DMANIC_RING_H
