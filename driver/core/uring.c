@@ -169,6 +169,7 @@ static int uring_queue_post(struct dmanic_queue *queue, struct io_uring_cmd *cmd
 			    unsigned int issue_flags)
 {
 	struct dmanic_sqe sqe;
+	u64 result;
 	int ret;
 
 	if (!(issue_flags & IO_URING_F_SQE128))
@@ -181,15 +182,15 @@ static int uring_queue_post(struct dmanic_queue *queue, struct io_uring_cmd *cmd
 	ret = uring_submit_lock(queue, issue_flags);
 	if (ret)
 		return ret;
-	if (!dmanic_quick_one(queue, &sqe))
+	if (!dmanic_quick_one(queue, &sqe, &result))
 		ret = uring_post_general(queue, cmd, &sqe, issue_flags);
 	mutex_unlock(&queue->submit_lock);
 	if (ret)
 		return ret;
 	if (issue_flags & IO_URING_F_CQE32)
-		return uring_finish(cmd, DMANIC_STATUS_OK, sqe.opcode, sqe.length,
+		return uring_finish(cmd, DMANIC_STATUS_OK, sqe.opcode, result,
 				    issue_flags);
-	return sqe.length;
+	return result;
 }
 
 static int uring_queue_enter(struct dmanic_queue *queue, struct io_uring_cmd *cmd,

@@ -54,6 +54,7 @@ static const struct member stats_members[] = {
 	{ "notifies_raised", DMANIC_STATS_A_NOTIFIES_RAISED },
 	{ "target_refused", DMANIC_STATS_A_TARGET_REFUSED },
 	{ "doorbells", DMANIC_STATS_A_DOORBELLS },
+	{ "atomics", DMANIC_STATS_A_ATOMICS },
 };
 
 static void must(const void *memory)
