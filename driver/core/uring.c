@@ -9,7 +9,7 @@
  *
  * A dying ring waits for its commands. Where the kernel can cancel them, posts
  * are given up and waits end; where it cannot, there are no waits, and posts
- * only on links that are never slow.
+ * only on links that are never slow, and of no LIST, which may take hours.
  *
  * Commands are completed without a lock held: io_uring may signal an eventfd.
  */
@@ -142,7 +142,8 @@ static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *c
 	bool behind;
 
 	lockdep_assert_held(&queue->submit_lock);
-	if (!DMANIC_URING_CANCEL && dmanic_link_slow(queue->node))
+	if (!DMANIC_URING_CANCEL &&
+	    (dmanic_link_slow(queue->node) || sqe->opcode == DMANIC_OP_LIST))
 		return -EOPNOTSUPP;
 	op = dmanic_queue_post_begin(queue, &behind);
 	if (!op)

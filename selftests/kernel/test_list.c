@@ -5,9 +5,13 @@
  * Owns: random lists compared byte for byte with what they should have moved,
  * wherever the list is; what is refused, as an entry of the ring and as an entry
  * of the list; and lists that change while they are carried out.
+ *
+ * Flags: -luring
  */
 #include "dmanic_test.h"
 
+#include <errno.h>
+#include <liburing.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -235,6 +239,36 @@ TEST_F(list, is_counted)
 		  before.stats[DMANIC_STATS_A_##which], by)
 	GREW(READ_BYTES, variant->direction ? 2 * 777 : 0);
 	GREW(WRITE_BYTES, variant->direction ? 0 : 2 * 777);
+}
+
+/* A kernel that could not stop it does not begin it. */
+TEST_F(list, posted_to_io_uring)
+{
+	struct dmanic_list_entry entry = { 0, 0, 3000 };
+	struct dmanic_sqe op = sqe_of(self, variant->direction, 2);
+	struct dmanic_query query;
+	struct io_uring_cqe *cqe;
+	struct io_uring_sqe *sqe;
+	struct io_uring ring;
+	bool can;
+
+	node_query(&self->node, &query);
+	can = query.features & DMANIC_FEATURE_URING_CANCEL;
+	entry_write(self, 0, &entry);
+	entry_write(self, 1, &entry);
+	fill(source(self, variant->direction), 3000, 6);
+	memset(target(self, variant->direction), COLOUR, 3000);
+	ASSERT_EQ(io_uring_queue_init(4, &ring, IORING_SETUP_SQE128), 0);
+	sqe = io_uring_get_sqe(&ring);
+	ASSERT_TRUE(sqe);
+	io_uring_prep_rw(IORING_OP_URING_CMD, sqe, self->queue.fd, NULL, 0, 0);
+	sqe->cmd_op = DMANIC_URING_POST;
+	memcpy(sqe->cmd, &op, sizeof(op));
+	ASSERT_EQ(io_uring_submit(&ring), 1);
+	ASSERT_EQ(io_uring_wait_cqe(&ring, &cqe), 0);
+	EXPECT_EQ(cqe->res, can ? 6000 : -EOPNOTSUPP);
+	io_uring_queue_exit(&ring);
+	EXPECT_EQ(!memcmp(self->local.data, self->remote.data, 3000), can);
 }
 
 /* ---- notify ---- */
