@@ -129,6 +129,8 @@ void dmanic_cq_count(struct dmanic_node *node, const struct dmanic_sums *sums)
 		dmanic_stat_add(node, DMANIC_STATS_A_WRITE_BYTES, sums->write_bytes);
 	if (sums->notifies)
 		dmanic_stat_add(node, DMANIC_STATS_A_NOTIFIES_SENT, sums->notifies);
+	if (sums->atomics)
+		dmanic_stat_add(node, DMANIC_STATS_A_ATOMICS, sums->atomics);
 }
 
 /*
@@ -152,7 +154,8 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 		if (op->status)
 			sums->failed++;
 		else
-			dmanic_sums_add(sums, op->opcode, op->flags, op->result);
+			dmanic_sums_add(sums, op->opcode, op->flags, op->read,
+					op->result);
 		if (unlikely(op->uring))
 			dmanic_uring_op_done(op, uring);
 		else if (op->status || !(op->flags & DMANIC_SQE_SILENT))
@@ -162,6 +165,8 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 		nr++;
 		if (!op->mem)
 			continue;
+		if (unlikely(op->list.mem && op->list.mem != op->mem))
+			dmanic_mem_put(op->list.mem, 1);
 		if (op->mem != mem && held)
 			dmanic_mem_put(mem, held);
 		held = op->mem == mem ? held + 1 : 1;

@@ -256,6 +256,7 @@ struct dmanic_mem *dmanic_mem_pin(struct dmanic_ctx *ctx, u64 address, u64 lengt
 void dmanic_mem_put(struct dmanic_mem *mem, unsigned int nr);
 void dmanic_mem_put_sleep(struct dmanic_mem *mem);
 void *dmanic_mem_vmap(struct dmanic_mem *mem);
+void dmanic_mem_read(const struct dmanic_mem *mem, u64 offset, void *to, size_t length);
 int dmanic_mem_mmap(struct dmanic_mem *mem, struct vm_area_struct *vma, u64 offset);
 void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *src,
 		     u64 src_offset, u64 length);
@@ -477,7 +478,36 @@ int dmanic_remote_disconnect(struct dmanic_ctx *ctx, struct dmanic_disconnect *a
 void dmanic_remote_destroy_all(struct dmanic_ctx *ctx);
 struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
 
-/* ---- queues and operations (queue.c, submit.c, op.c, quick.c, cq.c, poller.c) ---- */
+/* ---- queues (queue.c, submit.c, poller.c, cq.c) and operations (op.c, list.c, quick.c) ---- */
+
+/**
+ * struct dmanic_list_block - contiguous bytes of a LIST
+ * @local: into the local segment
+ * @remote: into the remote segment
+ * @bytes: how many
+ */
+struct dmanic_list_block {
+	u64 local;
+	u64 remote;
+	u64 bytes;
+};
+
+/**
+ * struct dmanic_op_list - how far a LIST is
+ * @mem: memory of the list; NULL: the operation is none. Held as the local side
+ *	is, unless it is the same.
+ * @offset: of the list in @mem
+ * @count: entries
+ * @next: entry to be read next
+ * @rest: of the entry before that
+ */
+struct dmanic_op_list {
+	struct dmanic_mem *mem;
+	u64 offset;
+	u32 count;
+	u32 next;
+	struct dmanic_list_block rest;
+};
 
 /**
  * struct dmanic_op - one operation, validated
@@ -487,9 +517,10 @@ struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
  * @opcode: enum dmanic_opcode
  * @flags: DMANIC_SQE_*
  * @started: not deferred
+ * @read: towards the local side
  * @status: set by the link, or by validation
  * @count: blocks; one when contiguous
- * @block: bytes in a block
+ * @block: bytes in a block; zero for a LIST
  * @local_stride: bytes from block to block
  * @remote_stride: the same on the remote side
  * @mem: local side; NULL when there is none. Borrowed under RCU until
@@ -500,7 +531,9 @@ struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
  * @target: copy of conn->target, made when the op outlives that; its node is
  *	always set, DMANIC_NO_NODE while the entry has named none
  * @notify: interrupt to raise, for NOTIFY and the NOTIFY flag
- * @payload: for @notify
+ * @payload: for @notify; operand of an atomic
+ * @compare: COMPARE_SWAP: the value expected
+ * @list: of a LIST
  * @result: for the completion
  * @uring: io_uring command that posted it, or NULL
  * @given_up: that is being cancelled
@@ -514,6 +547,7 @@ struct dmanic_op {
 	u8 opcode;
 	u8 flags;
 	bool started;
+	bool read;
 	u32 status;
 	u32 count;
 	u64 block;
@@ -526,6 +560,8 @@ struct dmanic_op {
 	struct dmanic_target target;
 	struct dmanic_target notify;
 	u64 payload;
+	u64 compare;
+	struct dmanic_op_list list;
 	u64 result;
 	struct io_uring_cmd *uring;
 	bool given_up;
@@ -632,6 +668,15 @@ static inline u64 dmanic_op_bytes(const struct dmanic_op *op)
 	return op->block * op->count;
 }
 
+/* list.c */
+u32 dmanic_list_next(struct dmanic_op *op, u64 remote_length, u64 most,
+		     struct dmanic_list_block *block);
+
+static inline bool dmanic_list_done(const struct dmanic_op *op)
+{
+	return op->list.next == op->list.count && !op->list.rest.bytes;
+}
+
 /* ---- interrupts (irq.c) ---- */
 
 /**
@@ -671,7 +716,9 @@ int dmanic_irq_create(struct dmanic_ctx *ctx, struct dmanic_irq_create *arg,
 u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from);
 void dmanic_irq_set_dead(struct dmanic_irq *irq);
 
-/* ---- receiving side, called by links (target.c) ---- */
+/* ---- receiving side, called by links (target.c, atomic.c) ---- */
+
+u32 dmanic_target_refused(struct dmanic_node *node, u32 status);
 
 u32 dmanic_target_find(struct dmanic_node *node, const struct dmanic_target *target,
 		       enum dmanic_export_kind kind, struct dmanic_export **export);
@@ -693,6 +740,10 @@ u32 dmanic_target_get(struct dmanic_node *node, const struct dmanic_target *targ
 void dmanic_target_put(struct dmanic_export *export);
 u32 dmanic_target_notify(struct dmanic_node *node, const struct dmanic_target *target,
 			 u64 payload, u32 from);
+u32 dmanic_export_atomic(const struct dmanic_export *export, u64 offset, u8 opcode,
+			 u64 operand, u64 compare, u64 *old);
+u32 dmanic_target_atomic(struct dmanic_node *node, const struct dmanic_target *target,
+			 u64 offset, u8 opcode, u64 operand, u64 compare, u64 *old);
 
 /* ---- faces (cdev.c, netlink.c) ---- */
 

@@ -470,6 +470,29 @@ void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *
 	}
 }
 
+/**
+ * dmanic_mem_read() - a copy that a program cannot change any more
+ * @mem: where from; a program may be writing there
+ * @offset: into @mem
+ * @to: room for @length bytes
+ * @length: bytes; the range was checked
+ *
+ * Not inline: the compiler must not read @mem once more instead of @to.
+ */
+noinline void dmanic_mem_read(const struct dmanic_mem *mem, u64 offset, void *to,
+			      size_t length)
+{
+	void *from;
+	size_t run;
+
+	for (; length; length -= run) {
+		run = mem_run(mem, offset, length, &from);
+		memcpy(to, from, run);
+		offset += run;
+		to += run;
+	}
+}
+
 int dmanic_mem_init(void)
 {
 	mem_wq = alloc_workqueue("dmanic_mem", WQ_UNBOUND, 0);

@@ -17,9 +17,12 @@
 #define OP_NOTIFY	BIT(3)	/* raises an interrupt */
 #define OP_MAY_NOTIFY	BIT(4)	/* the NOTIFY flag is allowed */
 #define OP_LATER	BIT(5)	/* reserved opcode */
+#define OP_ATOMIC	BIT(6)	/* payload is an operand */
+#define OP_COMPARE	BIT(7)	/* and compare the value expected */
+#define OP_LIST		BIT(8)	/* block, count, list, list_offset */
 
 struct op_desc {
-	u8 uses;
+	u16 uses;
 	u8 right;
 };
 
@@ -33,10 +36,12 @@ static const struct op_desc op_descs[] = {
 	[DMANIC_OP_READ_STRIDED] = { OP_LOCAL | OP_REMOTE | OP_STRIDED,
 				     DMANIC_RIGHT_READ },
 	[DMANIC_OP_NOTIFY] = { OP_NOTIFY, 0 },
-	[DMANIC_OP_FETCH_ADD] = { OP_LATER, 0 },
-	[DMANIC_OP_COMPARE_SWAP] = { OP_LATER, 0 },
-	[DMANIC_OP_SWAP] = { OP_LATER, 0 },
-	[DMANIC_OP_LIST] = { OP_LATER, 0 },
+	[DMANIC_OP_FETCH_ADD] = { OP_REMOTE | OP_ATOMIC, DMANIC_RIGHT_ATOMIC },
+	[DMANIC_OP_COMPARE_SWAP] = { OP_REMOTE | OP_ATOMIC | OP_COMPARE,
+				     DMANIC_RIGHT_ATOMIC },
+	[DMANIC_OP_SWAP] = { OP_REMOTE | OP_ATOMIC, DMANIC_RIGHT_ATOMIC },
+	/* Which right is said by the entry */
+	[DMANIC_OP_LIST] = { OP_LOCAL | OP_REMOTE | OP_LIST | OP_MAY_NOTIFY, 0 },
 	[DMANIC_OP_BROADCAST] = { OP_LATER, 0 },
 };
 
@@ -61,6 +66,35 @@ static u32 op_shape_strided(struct dmanic_op *op, const struct dmanic_sqe *sqe)
 	    (op->local_stride < op->block || op->remote_stride < op->block))
 		return DMANIC_STATUS_INVALID;
 	return DMANIC_STATUS_OK;
+}
+
+static u32 op_shape_atomic(struct dmanic_op *op, const struct dmanic_sqe *sqe)
+{
+	op->block = sizeof(u64);
+	op->payload = sqe->payload;
+	op->compare = sqe->compare;
+	if (sqe->length || !IS_ALIGNED(sqe->remote_offset, sizeof(u64)))
+		return DMANIC_STATUS_INVALID;
+	return DMANIC_STATUS_OK;
+}
+
+/* What it moves is known only when its list is read: here it is nothing */
+static u32 op_shape_list(struct dmanic_op *op, const struct dmanic_sqe *sqe)
+{
+	op->read = sqe->block == DMANIC_LIST_READ;
+	if (sqe->block > DMANIC_LIST_READ ||
+	    (op->read && (sqe->flags & DMANIC_SQE_NOTIFY)))
+		return DMANIC_STATUS_INVALID;
+	return DMANIC_STATUS_OK;
+}
+
+static u32 op_shape(struct dmanic_op *op, const struct dmanic_sqe *sqe, u16 uses)
+{
+	if (uses & OP_ATOMIC)
+		return op_shape_atomic(op, sqe);
+	if (uses & OP_LIST)
+		return op_shape_list(op, sqe);
+	return op_shape_strided(op, sqe);
 }
 
 static __always_inline u32 op_remote(struct dmanic_op *op,
@@ -95,6 +129,26 @@ static __always_inline u32 op_local(struct dmanic_op *op,
 	return DMANIC_STATUS_OK;
 }
 
+/* Where the list is; @found is of the local side */
+static u32 op_list(struct dmanic_op *op, const struct dmanic_sqe *sqe,
+		   struct dmanic_found *found)
+{
+	const u64 bytes = (u64)sqe->count * sizeof(struct dmanic_list_entry);
+	u64 offset = (u64)sqe->list_offset * sizeof(u64);
+	u32 status;
+
+	status = dmanic_found_local(found, op->queue->ctx,
+				    sqe->list ? sqe->list : sqe->local, offset, bytes);
+	if (status)
+		return status;
+	op->list.mem = found->mem;
+	op->list.offset = offset;
+	op->list.count = sqe->count;
+	op->list.next = 0;
+	op->list.rest.bytes = 0;
+	return DMANIC_STATUS_OK;
+}
+
 /* @alone: a NOTIFY; otherwise it goes with data and to the same node */
 static u32 op_notify(struct dmanic_op *op, const struct dmanic_sqe *sqe, bool alone)
 {
@@ -113,7 +167,7 @@ static u32 op_notify(struct dmanic_op *op, const struct dmanic_sqe *sqe, bool al
 }
 
 /* What the opcode does not use must be zero */
-static __always_inline bool op_unused_zero(const struct dmanic_sqe *sqe, u8 uses,
+static __always_inline bool op_unused_zero(const struct dmanic_sqe *sqe, u16 uses,
 					   bool notify)
 {
 	u64 unused = sqe->reserved;
@@ -122,10 +176,10 @@ static __always_inline bool op_unused_zero(const struct dmanic_sqe *sqe, u8 uses
 		unused |= sqe->local | sqe->local_offset;
 	if (!(uses & OP_REMOTE))
 		unused |= sqe->remote | sqe->remote_offset | sqe->length;
-	if (!(uses & OP_STRIDED))
+	if (!(uses & (OP_STRIDED | OP_COMPARE | OP_LIST)))
 		unused |= sqe->compare;
 	if (!notify)
-		unused |= sqe->notify | sqe->payload;
+		unused |= sqe->notify | (uses & OP_ATOMIC ? 0 : sqe->payload);
 	return !unused;
 }
 
@@ -137,15 +191,18 @@ static __always_inline u32 op_prepare(struct dmanic_op *op,
 	const struct dmanic_sqe sqe = dmanic_sqe_read(shared);
 	u8 opcode = sqe.opcode;
 	u32 status = DMANIC_STATUS_OK;
+	u32 right;
 	bool notify;
-	u8 uses;
+	u16 uses;
 
 	op->cookie = sqe.cookie;
 	op->opcode = opcode;
 	op->flags = sqe.flags;
 	op->started = true;
+	op->read = opcode == DMANIC_OP_READ || opcode == DMANIC_OP_READ_STRIDED;
 	op->result = 0;
 	op->mem = NULL;
+	op->list.mem = NULL;
 	op->conn = NULL;
 	op->target.node = DMANIC_NO_NODE;
 	op->block = 0;
@@ -166,18 +223,30 @@ static __always_inline u32 op_prepare(struct dmanic_op *op,
 		return DMANIC_STATUS_INVALID;
 
 	if (uses & OP_REMOTE) {
-		if (uses & OP_STRIDED)
-			status = op_shape_strided(op, &sqe);
+		right = op_descs[opcode].right;
+		if (uses & (OP_STRIDED | OP_ATOMIC | OP_LIST))
+			status = op_shape(op, &sqe, uses);
 		else
 			op->block = sqe.length;
+		if (uses & OP_LIST)
+			right = op->read ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
 		if (!status)
-			status = op_remote(op, &sqe, op_descs[opcode].right, found);
+			status = op_remote(op, &sqe, right, found);
 	}
 	if (!status && notify)
 		status = op_notify(op, &sqe, uses & OP_NOTIFY);
 	if (!status && (uses & OP_LOCAL))
 		status = op_local(op, &sqe, found);
+	if (!status && (uses & OP_LIST))
+		status = op_list(op, &sqe, found);
 	return status;
+}
+
+/* Nothing was borrowed */
+static void op_refused(struct dmanic_op *op)
+{
+	op->mem = NULL;
+	op->list.mem = NULL;
 }
 
 /**
@@ -196,7 +265,7 @@ u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe)
 	status = op_prepare(op, sqe, &found);
 	trace_dmanic_post(op);
 	if (status)
-		op->mem = NULL;
+		op_refused(op);
 	return status;
 }
 
@@ -222,7 +291,7 @@ bool dmanic_ops_prepare(struct dmanic_queue *queue, struct list_head *ops,
 		trace_dmanic_post(op);
 		flags |= op->flags;
 		if (unlikely(op->status)) {
-			op->mem = NULL;
+			op_refused(op);
 			list_move_tail(&op->entry, failed);
 		}
 	}

@@ -104,6 +104,7 @@ static __always_inline void dmanic_cqe_fill(struct dmanic_cqe *cqe, u64 cookie,
  * @read_bytes: fetched
  * @write_bytes: placed
  * @notifies: raised
+ * @atomics: done
  */
 struct dmanic_sums {
 	u64 completed;
@@ -111,21 +112,26 @@ struct dmanic_sums {
 	u64 read_bytes;
 	u64 write_bytes;
 	u64 notifies;
+	u64 atomics;
 };
 
+/* @read: towards the local side; @result: bytes moved, or an atomic's old value */
 static __always_inline void dmanic_sums_add(struct dmanic_sums *sums, u8 opcode,
-					    u8 flags, u64 bytes)
+					    u8 flags, bool read, u64 result)
 {
 	sums->completed++;
-	if (opcode == DMANIC_OP_READ || opcode == DMANIC_OP_READ_STRIDED)
-		sums->read_bytes += bytes;
+	if (unlikely(dmanic_opcode_atomic(opcode)))
+		sums->atomics++;
+	else if (read)
+		sums->read_bytes += result;
 	else
-		sums->write_bytes += bytes;
+		sums->write_bytes += result;
 	sums->notifies += opcode == DMANIC_OP_NOTIFY || (flags & DMANIC_SQE_NOTIFY);
 }
 
 u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe);
-bool dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *sqe);
+bool dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *sqe,
+		      u64 *result);
 u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 		 struct dmanic_sums *sums);
 

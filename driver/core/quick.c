@@ -3,13 +3,13 @@
  * quick.c - small operations that the poster does itself
  *
  * Where the link says that a target's memory is this machine's, waking an
- * engine costs more than a few kilobytes of copying. So ENTER does WRITE, READ
- * and NOTIFY at the head of the ring at once, straight from the entry to the
+ * engine costs more than a few kilobytes of copying. So ENTER does WRITE, READ,
+ * NOTIFY and atomics at the head of the ring at once, straight from the entry to the
  * completion: no op, no reference, everything under RCU.
  *
  * Only while nothing of the queue is in flight: then order is kept, and nobody
- * else writes completions. Whatever is not plain (a FENCE, strides, a mistake,
- * a dead peer) is left in the ring for the general way, which also finds the
+ * else writes completions. Whatever is not plain (a FENCE, strides, a list, a
+ * mistake, a dead peer) is left in the ring for the general way, which also finds the
  * right status for it. With tracing on, everything goes the general way.
  */
 #include "dmanic.h"
@@ -30,6 +30,7 @@
  * @found: what the last entry named here
  * @reached: the connection @export belongs to
  * @export: what it leads to
+ * @result: of the last entry done
  */
 struct quick {
 	struct dmanic_queue *queue;
@@ -37,6 +38,7 @@ struct quick {
 	struct dmanic_found found;
 	const struct dmanic_remote *reached;
 	struct dmanic_export *export;
+	u64 result;
 };
 
 /* Where a connection leads, when the link can tell and the key fits */
@@ -90,7 +92,27 @@ static __always_inline bool quick_data(struct quick *quick,
 	else
 		quick_copy(mem, sqe->remote_offset, found->mem, sqe->local_offset,
 			   bytes);
+	quick->result = bytes;
 	return true;
+}
+
+/* Done once or not at all: nothing that could fail comes after it */
+static bool quick_atomic(struct quick *quick, const struct dmanic_sqe *sqe)
+{
+	struct dmanic_found *found = &quick->found;
+
+	if (sqe->local | sqe->local_offset | sqe->length | sqe->notify)
+		return false;
+	if (sqe->compare && sqe->opcode != DMANIC_OP_COMPARE_SWAP)
+		return false;
+	if (!IS_ALIGNED(sqe->remote_offset, sizeof(u64)) ||
+	    dmanic_found_remote(found, quick->queue->ctx, sqe->remote,
+				DMANIC_RIGHT_ATOMIC, sqe->remote_offset, sizeof(u64)))
+		return false;
+	if (quick->reached != found->conn && !quick_reach(quick, found->conn))
+		return false;
+	return !dmanic_export_atomic(quick->export, sqe->remote_offset, sqe->opcode,
+				     sqe->payload, sqe->compare, &quick->result);
 }
 
 /* A connected interrupt, or NULL */
@@ -146,6 +168,9 @@ static __always_inline bool quick_one(struct quick *quick,
 				    sqe->payload);
 	if (unlikely(flags))
 		return false;
+	quick->result = 0;
+	if (dmanic_opcode_atomic(sqe->opcode))
+		return quick_atomic(quick, sqe);
 	if (sqe->opcode == DMANIC_OP_NOTIFY)
 		return !(sqe->local | sqe->local_offset | sqe->remote |
 			 sqe->remote_offset | sqe->length | sqe->compare) &&
@@ -172,10 +197,12 @@ static bool quick_traced(void)
  * dmanic_quick_one() - do one entry at once, if it is quickly done
  * @queue: its submit_lock is held
  * @sqe: private to the driver
+ * @result: out, when it is done: as in its completion
  *
  * Return: it is done, with DMANIC_STATUS_OK; false: nothing happened.
  */
-bool dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *sqe)
+bool dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *sqe,
+		      u64 *result)
 {
 	const struct dmanic_link_ops *link = queue->node->link;
 	struct quick quick = { .queue = queue };
@@ -192,7 +219,9 @@ bool dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *sqe)
 	rcu_read_unlock();
 	if (!done)
 		return false;
-	dmanic_sums_add(&sums, sqe->opcode, sqe->flags, sqe->length);
+	*result = quick.result;
+	dmanic_sums_add(&sums, sqe->opcode, sqe->flags,
+			sqe->opcode == DMANIC_OP_READ, quick.result);
 	dmanic_stat_add(queue->node, DMANIC_STATS_A_POSTED, 1);
 	dmanic_cq_count(queue->node, &sums);
 	return true;
@@ -227,12 +256,13 @@ u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 		if (!quick_one(&quick, &sqe))
 			break;
 		head++;
-		dmanic_sums_add(sums, sqe.opcode, sqe.flags, sqe.length);
+		dmanic_sums_add(sums, sqe.opcode, sqe.flags,
+				sqe.opcode == DMANIC_OP_READ, quick.result);
 		if (sqe.flags & DMANIC_SQE_SILENT)
 			continue;
 		dmanic_cqe_fill(&queue->cq[tail++ & (queue->cq_entries - 1)],
 				sqe.cookie, DMANIC_STATUS_OK, sqe.opcode, sqe.flags,
-				sqe.length);
+				quick.result);
 	}
 	rcu_read_unlock();
 	queue->sq_head = head;

@@ -86,6 +86,8 @@ static void queue_hold(struct list_head *ops)
 			op->target = op->conn->target;
 		if (!op->mem)
 			continue;
+		if (unlikely(op->list.mem && op->list.mem != op->mem))
+			refcount_inc(&op->list.mem->ref);
 		if (op->mem != mem && held)
 			refcount_add(held, &mem->ref);
 		held = op->mem == mem ? held + 1 : 1;

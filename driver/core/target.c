@@ -4,7 +4,7 @@
  * node is checked
  *
  * Links call these from process context or softirq. A short access (one page or
- * two, a notify) is made under RCU alone: find, allow, touch. A longer one holds
+ * two, a notify, an atomic) is made under RCU alone: find, allow, touch. A longer one holds
  * export->active from get to put. Revoke waits for both, so a link that copies
  * much looks around now and then.
  */
@@ -41,8 +41,14 @@ u32 dmanic_target_find(struct dmanic_node *node, const struct dmanic_target *tar
 	return status;
 }
 
-/* Count a refusal, once an access; whoever finds out on the general way calls */
-static u32 target_refused(struct dmanic_node *node, u32 status)
+/**
+ * dmanic_target_refused() - count a refusal, once an access
+ * @node: whose export
+ * @status: of the access, found out on the general way
+ *
+ * Return: @status.
+ */
+u32 dmanic_target_refused(struct dmanic_node *node, u32 status)
 {
 	if (status)
 		dmanic_stat_add(node, DMANIC_STATS_A_TARGET_REFUSED, 1);
@@ -77,7 +83,7 @@ u32 dmanic_target_get(struct dmanic_node *node, const struct dmanic_target *targ
 		*export = found;
 	}
 	rcu_read_unlock();
-	return target_refused(node, status);
+	return dmanic_target_refused(node, status);
 }
 
 /**
@@ -114,5 +120,5 @@ u32 dmanic_target_notify(struct dmanic_node *node, const struct dmanic_target *t
 	}
 	rcu_read_unlock();
 	trace_dmanic_notify(node, target->id, payload, from, status);
-	return target_refused(node, status);
+	return dmanic_target_refused(node, status);
 }

@@ -31,7 +31,7 @@ DECLARE_EVENT_CLASS(dmanic_op,
 		__entry->opcode = op->opcode;
 		__entry->flags = op->flags;
 		__entry->cookie = op->cookie;
-		__entry->bytes = dmanic_op_bytes(op);
+		__entry->bytes = op->list.mem ? op->result : dmanic_op_bytes(op);
 		__entry->status = op->status;
 	),
 	TP_printk("node=%u target=%d opcode=%u flags=%#x cookie=%#llx bytes=%llu status=%u",

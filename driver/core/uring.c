@@ -9,7 +9,7 @@
  *
  * A dying ring waits for its commands. Where the kernel can cancel them, posts
  * are given up and waits end; where it cannot, there are no waits, and posts
- * only on links that are never slow.
+ * only on links that are never slow, and of no LIST, which may take hours.
  *
  * Commands are completed without a lock held: io_uring may signal an eventfd.
  */
@@ -142,7 +142,8 @@ static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *c
 	bool behind;
 
 	lockdep_assert_held(&queue->submit_lock);
-	if (!DMANIC_URING_CANCEL && dmanic_link_slow(queue->node))
+	if (!DMANIC_URING_CANCEL &&
+	    (dmanic_link_slow(queue->node) || sqe->opcode == DMANIC_OP_LIST))
 		return -EOPNOTSUPP;
 	op = dmanic_queue_post_begin(queue, &behind);
 	if (!op)
@@ -169,6 +170,7 @@ static int uring_queue_post(struct dmanic_queue *queue, struct io_uring_cmd *cmd
 			    unsigned int issue_flags)
 {
 	struct dmanic_sqe sqe;
+	u64 result;
 	int ret;
 
 	if (!(issue_flags & IO_URING_F_SQE128))
@@ -181,15 +183,15 @@ static int uring_queue_post(struct dmanic_queue *queue, struct io_uring_cmd *cmd
 	ret = uring_submit_lock(queue, issue_flags);
 	if (ret)
 		return ret;
-	if (!dmanic_quick_one(queue, &sqe))
+	if (!dmanic_quick_one(queue, &sqe, &result))
 		ret = uring_post_general(queue, cmd, &sqe, issue_flags);
 	mutex_unlock(&queue->submit_lock);
 	if (ret)
 		return ret;
 	if (issue_flags & IO_URING_F_CQE32)
-		return uring_finish(cmd, DMANIC_STATUS_OK, sqe.opcode, sqe.length,
+		return uring_finish(cmd, DMANIC_STATUS_OK, sqe.opcode, result,
 				    issue_flags);
-	return sqe.length;
+	return result;
 }
 
 static int uring_queue_enter(struct dmanic_queue *queue, struct io_uring_cmd *cmd,

@@ -271,7 +271,8 @@ static void loop_release(struct dmanic_node *node)
 static const struct dmanic_link_ops loop_ops = {
 	.type = "loop",
 	.features = DMANIC_FEATURE_STRIDED | DMANIC_FEATURE_NOTIFY |
-		    DMANIC_FEATURE_USER_MEMORY,
+		    DMANIC_FEATURE_USER_MEMORY | DMANIC_FEATURE_ATOMIC |
+		    DMANIC_FEATURE_LIST,
 	.connect = loop_connect,
 	.reach = loop_reach,
 	.submit = dmanic_loop_submit,

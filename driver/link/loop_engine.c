@@ -9,7 +9,10 @@
  * Without a model an operation that is longer than a slice goes back to its
  * queue when others wait: who posts gigabytes does not hold up who posts a
  * page. With a model (model.h) the worker copies when an operation's turn comes
- * and sleeps until the modelled end before it raises and completes.
+ * and sleeps until the modelled end before it raises and completes. What a LIST
+ * costs is known only once its list was read, so it gets its place in the
+ * modelled engine when it was copied: the same place, for nothing else moves
+ * meanwhile. An atomic costs as much as a READ of its word.
  *
  * The worker is a real-time task, for an engine does not queue for the CPU behind
  * a program that polls or computes. Once it ran LOOP_BUSY_NS longer than it slept
@@ -37,9 +40,25 @@
 /* Chunks copied for one queue while others wait */
 #define LOOP_SLICE	4
 
-static bool loop_is_read(const struct dmanic_op *op)
+static bool loop_is_list(const struct dmanic_op *op)
 {
-	return op->opcode == DMANIC_OP_READ || op->opcode == DMANIC_OP_READ_STRIDED;
+	return op->list.mem;
+}
+
+static bool loop_is_atomic(const struct dmanic_op *op)
+{
+	return dmanic_opcode_atomic(op->opcode);
+}
+
+/* Data come back from the target */
+static bool loop_returns(const struct dmanic_op *op)
+{
+	return op->read || loop_is_atomic(op);
+}
+
+static bool loop_has_data(const struct dmanic_op *op)
+{
+	return op->mem || loop_is_atomic(op);
 }
 
 static bool loop_has_notify(const struct dmanic_op *op)
@@ -118,7 +137,7 @@ static __always_inline u64 loop_span(const struct dmanic_op *op)
 static u32 loop_target_get(struct loop_node *ln, const struct dmanic_op *op,
 			   struct dmanic_export **export)
 {
-	u32 right = loop_is_read(op) ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
+	u32 right = op->read ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
 	struct loop_node *peer;
 	u32 status;
 
@@ -137,7 +156,7 @@ loop_copy_piece(const struct dmanic_op *op, struct dmanic_export *export,
 {
 	struct dmanic_mem *dst = export->mem, *src = op->mem;
 
-	if (loop_is_read(op)) {
+	if (op->read) {
 		swap(dst, src);
 		swap(local, remote);
 	}
@@ -166,6 +185,72 @@ static void loop_copy_chunk(struct dmanic_op *op, struct dmanic_export *export)
 	}
 }
 
+/* The same for a LIST */
+static u32 loop_list_chunk(struct dmanic_op *op, struct dmanic_export *export)
+{
+	struct dmanic_list_block block;
+	u64 since = 0;
+	u32 status;
+
+	while (!dmanic_list_done(op) && since < LOOP_CHUNK) {
+		status = dmanic_list_next(op, export->length, LOOP_CHUNK, &block);
+		if (status) {
+			/* All of the entries before it */
+			op->result = op->moved;
+			return status;
+		}
+		loop_copy_piece(op, export, block.local, block.remote, block.bytes);
+		op->moved += block.bytes;
+		/* An entry takes time, be it empty */
+		since += block.bytes + SZ_128;
+	}
+	return DMANIC_STATUS_OK;
+}
+
+static bool loop_begun(const struct dmanic_op *op)
+{
+	return op->moved || (loop_is_list(op) && op->list.next);
+}
+
+static bool loop_done(const struct dmanic_op *op)
+{
+	if (loop_is_list(op))
+		return dmanic_list_done(op);
+	return op->moved == dmanic_op_bytes(op);
+}
+
+static u32 loop_copy(struct loop_node *ln, struct dmanic_op *op)
+{
+	struct dmanic_export *export;
+	u32 status;
+
+	status = loop_target_get(ln, op, &export);
+	if (status)
+		return status;
+	if (loop_is_list(op))
+		status = loop_list_chunk(op, export);
+	else if (!loop_done(op))
+		loop_copy_chunk(op, export);
+	dmanic_target_put(export);
+	return status;
+}
+
+static u32 loop_atomic(struct loop_node *ln, struct dmanic_op *op)
+{
+	struct loop_node *peer;
+	u32 status;
+
+	rcu_read_lock();
+	status = dmanic_loop_peer(ln, &op->target, &peer);
+	if (!status)
+		status = dmanic_target_atomic(&peer->node, &op->target,
+					      op->remote_offset, op->opcode, op->payload,
+					      op->compare, &op->result);
+	rcu_read_unlock();
+	op->moved = dmanic_op_bytes(op);
+	return status;
+}
+
 /*
  * Between two chunks: who closes the queue, stops the node or revokes the
  * segment must not wait for gigabytes.
@@ -185,24 +270,22 @@ static bool loop_slice_over(struct loop_node *ln, const struct dmanic_op *op, u3
 	return chunks >= LOOP_SLICE && !op->due && !list_empty(&ln->turns);
 }
 
-/* Move all of @op, or a slice: op->moved tells */
+/* Do all of @op, or a slice: loop_done() tells */
 static u32 loop_data(struct loop_node *ln, struct dmanic_op *op)
 {
-	struct dmanic_export *export;
 	u32 status, chunks = 0;
 
-	if (!op->moved)
+	if (!loop_begun(op))
 		trace_dmanic_start(op);
+	if (loop_is_atomic(op))
+		return loop_atomic(ln, op);
 	if (!op->mem)
 		return DMANIC_STATUS_OK;
 	for (;;) {
-		status = loop_target_get(ln, op, &export);
+		status = loop_copy(ln, op);
 		if (status)
 			return status;
-		if (op->moved < dmanic_op_bytes(op))
-			loop_copy_chunk(op, export);
-		dmanic_target_put(export);
-		if (op->moved == dmanic_op_bytes(op))
+		if (loop_done(op))
 			break;
 		status = loop_look_around(ln, op);
 		if (status || loop_slice_over(ln, op, ++chunks))
@@ -267,14 +350,27 @@ static void loop_put_back(struct loop_node *ln, struct dmanic_op *op)
 		loop_complete_one(op, DMANIC_STATUS_CANCELLED);
 }
 
+/* Its place in the modelled engine, for @bytes that move */
+static void loop_place(struct loop_node *ln, struct dmanic_op *op, u64 bytes)
+{
+	lockdep_assert_held(&ln->lock);
+	op->due = dmanic_model_due(&ln->model, &ln->state, op->due, loop_has_data(op),
+				   loop_returns(op), loop_has_notify(op), bytes);
+}
+
 static void loop_run(struct loop_node *ln, struct dmanic_op *op)
 {
 	u32 status;
 
 	status = loop_data(ln, op);
-	if (!status && op->moved < dmanic_op_bytes(op)) {
+	if (!status && !loop_done(op)) {
 		loop_put_back(ln, op);
 		return;
+	}
+	if (op->due && loop_is_list(op)) {
+		spin_lock(&ln->lock);
+		loop_place(ln, op, op->moved);
+		spin_unlock(&ln->lock);
 	}
 	if (op->due)
 		loop_sleep_until(ln, op);
@@ -309,10 +405,8 @@ static struct dmanic_op *loop_next(struct loop_node *ln)
 		list_move_tail(&queue->turn, &ln->turns);
 	if (ln->free)
 		op->due = 0;
-	else
-		op->due = dmanic_model_due(&ln->model, &ln->state, op->due, op->mem,
-					   loop_is_read(op), loop_has_notify(op),
-					   dmanic_op_bytes(op));
+	else if (!loop_is_list(op))
+		loop_place(ln, op, dmanic_op_bytes(op));
 out_unlock:
 	spin_unlock(&ln->lock);
 	return op;
@@ -350,7 +444,7 @@ static u64 loop_doorbell(struct loop_node *ln, struct list_head *ops)
 
 	lockdep_assert_held(&ln->lock);
 	list_for_each_entry(op, ops, entry) {
-		data |= !!op->mem;
+		data |= loop_has_data(op);
 		notify |= loop_has_notify(op);
 	}
 	poster = dmanic_model_poster(&ln->model, data, notify);

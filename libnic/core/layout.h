@@ -188,6 +188,15 @@ NIC_AT(dmanic_irq_wait, target, 8);
 NIC_AT(dmanic_irq_wait, timeout_ns, 16);
 NIC_AT(dmanic_irq_wait, raised, 24);
 
+/* ---- what nic.h has of its own, read by the driver ---- */
+
+_Static_assert(sizeof(struct nic_list_entry) == sizeof(struct dmanic_list_entry),
+	       "nic_list_entry");
+_Static_assert(offsetof(struct nic_list_entry, remote_offset) ==
+	       offsetof(struct dmanic_list_entry, remote_offset), "nic_list_entry");
+_Static_assert(offsetof(struct nic_list_entry, bytes) ==
+	       offsetof(struct dmanic_list_entry, length), "nic_list_entry");
+
 /* ---- values that nic.h repeats for programs that do not see these ---- */
 
 _Static_assert(DMANIC_STATUS_COUNT == (int)NIC_UNSUPPORTED + 1, "status");

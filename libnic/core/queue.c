@@ -28,6 +28,7 @@
 #define ENTRIES_DEFAULT	64U
 #define ENTRIES_MAX	(1U << 30)	/* where doubling would overflow */
 #define BATCH		16U
+#define LIST_UNIT	8U	/* bytes, of dmanic_sqe.list_offset */
 #define OFFER_NS	1000000U /* between offers of entries not taken */
 
 struct nic_queue {
@@ -426,6 +427,92 @@ int nic_post_get_strided(struct nic_queue *queue, const struct nic_segment *seg,
 			    remote_offset, stride, NULL, 0, flags, cookie);
 }
 
+static int fail_list(const struct nic_queue *queue)
+{
+	return nic_fail_text(queue->ctx, -EINVAL,
+			     "cannot post: a list begins at a multiple of 8 bytes, below 32 GiB");
+}
+
+static int post_list(struct nic_queue *queue, uint32_t direction,
+		     const struct nic_segment *seg, uint64_t offset,
+		     const struct nic_remote *remote, uint64_t remote_offset,
+		     const struct nic_list *list, unsigned int flags, uint64_t cookie)
+{
+	const struct dmanic_sqe sqe = {
+		.opcode = DMANIC_OP_LIST,
+		.local = seg->id,
+		.remote = remote->handle,
+		.local_offset = offset,
+		.remote_offset = remote_offset,
+		.block = direction,
+		.count = list->count,
+		.list = list->seg ? list->seg->id : 0,
+		.list_offset = (uint32_t)(list->offset / LIST_UNIT),
+	};
+
+	if (list->offset % LIST_UNIT || list->offset / LIST_UNIT > UINT32_MAX)
+		return fail_list(queue);
+	return post_op(queue, &sqe, flags, cookie);
+}
+
+int nic_post_put_list(struct nic_queue *queue, const struct nic_segment *seg,
+		      uint64_t offset, const struct nic_remote *remote,
+		      uint64_t remote_offset, const struct nic_list *list,
+		      unsigned int flags, uint64_t cookie)
+{
+	return post_list(queue, 0, seg, offset, remote, remote_offset, list, flags,
+			 cookie);
+}
+
+int nic_post_get_list(struct nic_queue *queue, const struct nic_segment *seg,
+		      uint64_t offset, const struct nic_remote *remote,
+		      uint64_t remote_offset, const struct nic_list *list,
+		      unsigned int flags, uint64_t cookie)
+{
+	return post_list(queue, DMANIC_LIST_READ, seg, offset, remote, remote_offset,
+			 list, flags, cookie);
+}
+
+static inline __attribute__((always_inline)) int
+post_atomic(struct nic_queue *queue, uint8_t opcode, const struct nic_remote *remote,
+	    uint64_t remote_offset, uint64_t compare, uint64_t operand,
+	    unsigned int flags, uint64_t cookie)
+{
+	const struct dmanic_sqe sqe = {
+		.opcode = opcode,
+		.remote = remote->handle,
+		.remote_offset = remote_offset,
+		.compare = compare,
+		.payload = operand,
+	};
+
+	return post_op(queue, &sqe, flags, cookie);
+}
+
+int nic_post_fetch_add(struct nic_queue *queue, const struct nic_remote *remote,
+		       uint64_t remote_offset, uint64_t add, unsigned int flags,
+		       uint64_t cookie)
+{
+	return post_atomic(queue, DMANIC_OP_FETCH_ADD, remote, remote_offset, 0, add,
+			   flags, cookie);
+}
+
+int nic_post_compare_swap(struct nic_queue *queue, const struct nic_remote *remote,
+			  uint64_t remote_offset, uint64_t expected,
+			  uint64_t desired, unsigned int flags, uint64_t cookie)
+{
+	return post_atomic(queue, DMANIC_OP_COMPARE_SWAP, remote, remote_offset,
+			   expected, desired, flags, cookie);
+}
+
+int nic_post_swap(struct nic_queue *queue, const struct nic_remote *remote,
+		  uint64_t remote_offset, uint64_t value, unsigned int flags,
+		  uint64_t cookie)
+{
+	return post_atomic(queue, DMANIC_OP_SWAP, remote, remote_offset, 0, value, flags,
+			   cookie);
+}
+
 int nic_post_notify(struct nic_queue *queue, const struct nic_remote *irq,
 		    uint64_t payload, unsigned int flags, uint64_t cookie)
 {
@@ -711,6 +798,7 @@ static int fail_drain(struct nic_queue *queue, const struct failures *failures)
 {
 	static const char *const name[] = {
 		"NOP", "WRITE", "READ", "WRITE_STRIDED", "READ_STRIDED", "NOTIFY",
+		"FETCH_ADD", "COMPARE_SWAP", "SWAP", "LIST",
 	};
 	const struct nic_completion *first = &failures->first;
 	bool known = first->opcode < sizeof(name) / sizeof(*name);

@@ -279,7 +279,7 @@ unsigned int nic_remote_rights(const struct nic_remote *remote);
  * @cookie: as posted
  * @status: enum nic_status
  * @opcode: enum dmanic_opcode
- * @result: bytes moved
+ * @result: bytes moved; atomics: the word before
  */
 struct nic_completion {
 	uint64_t cookie;
@@ -459,6 +459,104 @@ int nic_post_get_strided(struct nic_queue *queue, const struct nic_segment *seg,
 			 uint64_t offset, const struct nic_remote *remote,
 			 uint64_t remote_offset, const struct nic_stride *stride,
 			 unsigned int flags, uint64_t cookie);
+
+/**
+ * struct nic_list_entry - a block of a list
+ * @local_offset: bytes, added to the operation's
+ * @remote_offset: the same on the remote side
+ * @bytes: how many, zero is legal
+ */
+struct nic_list_entry {
+	uint64_t local_offset;
+	uint64_t remote_offset;
+	uint64_t bytes;
+};
+
+/**
+ * struct nic_list - where the blocks of an operation are written down
+ * @seg: segment of the queue's context with the entries; NULL: the local one
+ * @offset: bytes to the first entry, a multiple of 8 below 32 GiB
+ * @count: entries, below 2^32
+ */
+struct nic_list {
+	const struct nic_segment *seg;
+	uint64_t offset;
+	uint32_t count;
+};
+
+/**
+ * nic_post_put_list() - local to remote, blocks of a list, in its order
+ * @queue: the queue
+ * @seg: local segment of the queue's context
+ * @offset: added to every entry's local offset
+ * @remote: connected segment
+ * @remote_offset: added to every entry's remote offset
+ * @list: the blocks; the struct is not needed any more after the call
+ * @flags: NIC_FENCE | NIC_SILENT
+ * @cookie: returned in the completion
+ *
+ * The entries are read when the operation is carried out: leave them alone
+ * until its completion. NIC_BOUNDS when one is outside of a segment; those
+ * before it were moved, and nic_completion.result tells how much. Return: as
+ * the others; -EINVAL also when the list cannot begin there.
+ */
+int nic_post_put_list(struct nic_queue *queue, const struct nic_segment *seg,
+		      uint64_t offset, const struct nic_remote *remote,
+		      uint64_t remote_offset, const struct nic_list *list,
+		      unsigned int flags, uint64_t cookie);
+/** nic_post_get_list() - as nic_post_put_list(), remote to local */
+int nic_post_get_list(struct nic_queue *queue, const struct nic_segment *seg,
+		      uint64_t offset, const struct nic_remote *remote,
+		      uint64_t remote_offset, const struct nic_list *list,
+		      unsigned int flags, uint64_t cookie);
+
+/*
+ * Atomics, on a 64-bit word of a segment exported with NIC_ATOMIC. They are
+ * atomic among each other and with atomic instructions of the target's
+ * processors on its mapping (of <stdatomic.h>, say). nic_completion.result is
+ * the word before. A word is aligned to 8 bytes: NIC_INVALID otherwise, also
+ * when a registered segment begins where no word could.
+ */
+
+/**
+ * nic_post_fetch_add() - add to a remote word
+ * @queue: the queue
+ * @remote: connected segment
+ * @remote_offset: of the word, a multiple of 8
+ * @add: what to add, modulo 2^64
+ * @flags: NIC_FENCE | NIC_SILENT
+ * @cookie: returned in the completion
+ */
+int nic_post_fetch_add(struct nic_queue *queue, const struct nic_remote *remote,
+		       uint64_t remote_offset, uint64_t add, unsigned int flags,
+		       uint64_t cookie);
+
+/**
+ * nic_post_compare_swap() - write a remote word if it is what is expected
+ * @queue: the queue
+ * @remote: connected segment
+ * @remote_offset: of the word, a multiple of 8
+ * @expected: it was written when nic_completion.result is this
+ * @desired: what to write
+ * @flags: NIC_FENCE | NIC_SILENT
+ * @cookie: returned in the completion
+ */
+int nic_post_compare_swap(struct nic_queue *queue, const struct nic_remote *remote,
+			  uint64_t remote_offset, uint64_t expected,
+			  uint64_t desired, unsigned int flags, uint64_t cookie);
+
+/**
+ * nic_post_swap() - write a remote word and get what was there
+ * @queue: the queue
+ * @remote: connected segment
+ * @remote_offset: of the word, a multiple of 8
+ * @value: what to write
+ * @flags: NIC_FENCE | NIC_SILENT
+ * @cookie: returned in the completion
+ */
+int nic_post_swap(struct nic_queue *queue, const struct nic_remote *remote,
+		  uint64_t remote_offset, uint64_t value, unsigned int flags,
+		  uint64_t cookie);
 
 /**
  * nic_post_notify() - raise a remote interrupt

@@ -158,6 +158,29 @@ static inline struct dmanic_sqe sqe_move(__u8 opcode, __u32 local,
 	};
 }
 
+static inline struct dmanic_sqe sqe_atomic(__u8 opcode, __u32 remote,
+					   __u64 remote_offset, __u64 operand,
+					   __u64 compare)
+{
+	return (struct dmanic_sqe) {
+		.opcode = opcode, .remote = remote,
+		.remote_offset = remote_offset, .payload = operand,
+		.compare = compare,
+	};
+}
+
+/* @direction: 0 or DMANIC_LIST_READ; @offset: of the list, bytes */
+static inline struct dmanic_sqe sqe_list(__u32 direction, __u32 local,
+					 __u32 remote, __u32 list, __u64 offset,
+					 __u32 count)
+{
+	return (struct dmanic_sqe) {
+		.opcode = DMANIC_OP_LIST, .local = local, .remote = remote,
+		.block = direction, .count = count, .list = list,
+		.list_offset = offset / 8,
+	};
+}
+
 static inline struct dmanic_sqe sqe_notify(__u32 handle, __u64 payload)
 {
 	return (struct dmanic_sqe) {

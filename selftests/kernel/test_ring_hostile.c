@@ -44,7 +44,8 @@ FIXTURE_SETUP(hostile)
 	memset(self->below.data, 0x11, BYTES);
 	memset(self->above.data, 0x22, BYTES);
 	memset(self->target.data, 0x33, BYTES);
-	segment_export(&self->target, DMANIC_RIGHT_WRITE | DMANIC_RIGHT_READ);
+	segment_export(&self->target, DMANIC_RIGHT_WRITE | DMANIC_RIGHT_READ |
+		       DMANIC_RIGHT_ATOMIC);
 	self->handle = segment_connect(&self->node, &self->target);
 	self->queue = queue_make(&self->node, ENTRIES, ENTRIES);
 }
@@ -238,6 +239,20 @@ static void random_sqe(struct hostile_self *self, __u64 *state,
 		sqe->count = random_next(state) % 100;
 		sqe->local_stride = strides[random_next(state) % 6];
 		sqe->remote_stride = strides[random_next(state) % 6];
+	} else if (sqe->opcode == DMANIC_OP_LIST) {
+		/* What is in the segment makes a list as good as any */
+		sqe->block = random_next(state) % 3;
+		sqe->count = random_next(state) % 200;
+		sqe->list = random_next(state) % 2 ? self->local.id : 0;
+		sqe->list_offset = random_next(state) % (BYTES / 8);
+	} else if (sqe->opcode >= DMANIC_OP_FETCH_ADD &&
+		   sqe->opcode <= DMANIC_OP_SWAP) {
+		sqe->local = random_next(state) % 8 ? 0 : sqe->local;
+		sqe->local_offset = 0;
+		sqe->remote_offset &= random_next(state) % 8 ? ~7ULL : ~0ULL;
+		sqe->payload = random_next(state);
+		if (sqe->opcode == DMANIC_OP_COMPARE_SWAP)
+			sqe->compare = random_next(state) & 1;
 	} else {
 		sqe->length = random_next(state) >> (random_next(state) % 64);
 	}

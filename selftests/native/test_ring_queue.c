@@ -133,6 +133,79 @@ TEST(queue__entries_say_what_was_posted)
 	stop();
 }
 
+TEST(queue__entries_of_lists_and_atomics)
+{
+	struct nic_segment *seg, *apart;
+	struct nic_remote *remote;
+	const struct dmanic_sqe *sqe;
+	struct nic_list list = { NULL, 8, 3 };
+
+	start_queue(8, 0);
+	fake.hold = true;
+	ASSERT(!nic_segment_alloc(ctx, 100, &seg));
+	ASSERT(!nic_segment_alloc(ctx, 100, &apart));
+	ASSERT(!nic_connect(ctx, 1, 9, 77, &remote));
+	ASSERT_EQ(nic_post_put_list(queue, seg, 3, remote, 4, &list, 0, 0), 0);
+	list = (struct nic_list){ apart, 8ULL * UINT32_MAX, UINT32_MAX };
+	ASSERT_EQ(nic_post_get_list(queue, seg, 3, remote, 4, &list, NIC_SILENT,
+				    1), 0);
+	ASSERT_EQ(nic_post_fetch_add(queue, remote, 16, UINT64_MAX, NIC_FENCE,
+				     2), 0);
+	ASSERT_EQ(nic_post_compare_swap(queue, remote, 16, 5, 6, 0, 3), 0);
+	ASSERT_EQ(nic_post_swap(queue, remote, 16, 7, 0, 4), 0);
+	ASSERT_EQ(nic_queue_submit(queue), 5);
+
+	sqe = fake_queue()->held;
+	for (unsigned int i = 0; i < 5; i++) {
+		EXPECT_EQ(sqe[i].cookie, i);
+		EXPECT_EQ(sqe[i].reserved, 0);
+		EXPECT_EQ(sqe[i].notify, 0);
+		EXPECT_EQ(sqe[i].remote, 3);
+		EXPECT_EQ(sqe[i].local, i < 2 ? nic_segment_id(seg) : 0);
+		EXPECT_EQ(sqe[i].local_offset, i < 2 ? 3 : 0);
+		EXPECT_EQ(sqe[i].remote_offset, i < 2 ? 4 : 16);
+	}
+	EXPECT_EQ(sqe[0].opcode, DMANIC_OP_LIST);
+	EXPECT_EQ(sqe[0].flags, 0);
+	EXPECT_EQ(sqe[0].block, 0);
+	EXPECT_EQ(sqe[0].count, 3);
+	EXPECT_EQ(sqe[0].list, 0);
+	EXPECT_EQ(sqe[0].list_offset, 1);
+	EXPECT_EQ(sqe[0].payload, 0);
+	EXPECT_EQ(sqe[1].opcode, DMANIC_OP_LIST);
+	EXPECT_EQ(sqe[1].flags, DMANIC_SQE_SILENT);
+	EXPECT_EQ(sqe[1].block, DMANIC_LIST_READ);
+	EXPECT_EQ(sqe[1].count, UINT32_MAX);
+	EXPECT_EQ(sqe[1].list, nic_segment_id(apart));
+	EXPECT_EQ(sqe[1].list_offset, UINT32_MAX);
+	EXPECT_EQ(sqe[2].opcode, DMANIC_OP_FETCH_ADD);
+	EXPECT_EQ(sqe[2].flags, DMANIC_SQE_FENCE);
+	EXPECT_EQ(sqe[2].payload, UINT64_MAX);
+	EXPECT_EQ(sqe[2].compare, 0);
+	EXPECT_EQ(sqe[3].opcode, DMANIC_OP_COMPARE_SWAP);
+	EXPECT_EQ(sqe[3].compare, 5);
+	EXPECT_EQ(sqe[3].payload, 6);
+	EXPECT_EQ(sqe[4].opcode, DMANIC_OP_SWAP);
+	EXPECT_EQ(sqe[4].payload, 7);
+	EXPECT_EQ(sqe[4].compare, 0);
+	EXPECT_EQ(sqe[4].length, 0);
+
+	/* Where the ring's entry could not say it begins */
+	list.offset = 4;
+	EXPECT_EQ(nic_post_put_list(queue, seg, 0, remote, 0, &list, 0, 0),
+		  -EINVAL);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "multiple of 8");
+	list.offset = 8ULL << 32;
+	EXPECT_EQ(nic_post_get_list(queue, seg, 0, remote, 0, &list, 0, 0),
+		  -EINVAL);
+	EXPECT_EQ(nic_queue_submit(queue), 0);
+
+	nic_disconnect(remote);
+	nic_segment_free(apart);
+	nic_segment_free(seg);
+	stop();
+}
+
 TEST(queue__unknown_flags)
 {
 	start_queue(4, 0);

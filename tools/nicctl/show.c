@@ -37,6 +37,7 @@ static const struct member stats_members[] = {
 	{ "notifies_raised", DMANIC_STATS_A_NOTIFIES_RAISED },
 	{ "target_refused", DMANIC_STATS_A_TARGET_REFUSED },
 	{ "doorbells", DMANIC_STATS_A_DOORBELLS },
+	{ "atomics", DMANIC_STATS_A_ATOMICS },
 };
 
 static void put_members(struct cJSON *object, const struct member *members, size_t n,

@@ -39,9 +39,12 @@ static const char help[] =
 "--peer-device, which must be nodes of one link.\n"
 "\n"
 "Commands\n"
-"  latency    half a round trip of put and notify between two threads\n"
+"  latency    half a round trip of put and notify between two threads, and\n"
+"             an atomic from post to completion\n"
 "  bandwidth  put, get and strided put, beside memcpy between the same\n"
-"             segments by the same CPU, measured in turn\n"
+"             segments by the same CPU, measured in turn; with --op also\n"
+"             list and blocks: what strided moves, by a list of its blocks,\n"
+"             and with a put for each\n"
 "  rate       puts of 8 bytes and notifies a second\n"
 "  post       cost of a post, beside an empty system call, measured in turn\n"
 "  all        all of these\n"
@@ -53,13 +56,14 @@ static const char help[] =
 "  -s, --size LIST         bytes: 8,64k,1M or 8-4M for all doublings\n"
 "                          (latency, bandwidth; default: 8-4M)\n"
 "      --depth LIST        operations in flight (bandwidth; default: 1,4,16)\n"
-"  -o, --op LIST           put,get,strided (bandwidth; default: all)\n"
+"  -o, --op LIST           put,get,strided,list,blocks (bandwidth; default:\n"
+"                          the first three)\n"
 "  -w, --wait HOW          poll, sleep or both (latency, bandwidth; default:\n"
 "                          both for latency, poll for bandwidth)\n"
 "      --way HOW           enter, a system call for each batch; thread, a thread\n"
 "                          of the driver takes entries; both (post; default:\n"
 "                          what the device has)\n"
-"      --block BYTES       block of a strided put (default: 256)\n"
+"      --block BYTES       block of strided, list, blocks (default: 256)\n"
 "      --stride BYTES      from block to block (default: twice the block)\n"
 "  -t, --time TIME         time for one line (default: 100ms)\n"
 "  -n, --iterations COUNT  operations in a sample, instead of a time;\n"
@@ -151,7 +155,9 @@ static const char *option_name(int option)
 
 static const char *parse_ops(const char *text, unsigned int *ops)
 {
-	static const enum op known[] = { OP_PUT, OP_GET, OP_STRIDED };
+	static const enum op known[] = {
+		OP_PUT, OP_GET, OP_STRIDED, OP_LIST, OP_BLOCKS,
+	};
 	size_t length, i;
 
 	for (*ops = 0;; text += length + 1) {
@@ -164,7 +170,7 @@ static const char *parse_ops(const char *text, unsigned int *ops)
 				bit = 1U << known[i];
 		if (!bit)
 			return "has an unknown operation: use put, get, "
-				"strided";
+				"strided, list, blocks";
 		*ops |= bit;
 		if (!text[length])
 			return NULL;

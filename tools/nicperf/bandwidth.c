@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bandwidth.c - put, get and strided put beside memcpy
+ * bandwidth.c - put, get and puts of blocks beside memcpy
  *
  * Each line compares the device with what this CPU does between the very same
  * two segments, in turn. Before a line is measured, its data are compared,
@@ -175,7 +175,8 @@ uint64_t bandwidth_bytes(const struct options *opt)
 	for (i = 0; i < opt->sizes.n; i++) {
 		uint64_t bytes = opt->sizes.value[i];
 
-		if (bytes && opt->ops & 1U << OP_STRIDED) {
+		if (bytes && opt->ops & (1U << OP_STRIDED | 1U << OP_LIST |
+					 1U << OP_BLOCKS)) {
 			stride_of(opt, bytes, &stride);
 			bytes = stride_extent(&stride);
 		}
@@ -185,8 +186,32 @@ uint64_t bandwidth_bytes(const struct options *opt)
 	return (most + 4095) / 4096 * 4096;
 }
 
-static void work_prepare(struct work *work, struct run *run,
-			 const struct point *point)
+/* The blocks of @work->stride as a list, in a segment of its own */
+static int list_create(struct work *work)
+{
+	const struct nic_stride *stride = &work->stride;
+	struct nic_list_entry *entry;
+	struct nic_segment *segment;
+	uint32_t i;
+	int ret;
+
+	ret = nic_segment_alloc(work->end->ctx, stride->count * sizeof(*entry),
+				&segment);
+	if (ret)
+		return end_fail(work->end, ret, "make a list");
+	entry = nic_segment_addr(segment);
+	for (i = 0; i < stride->count; i++) {
+		entry[i].local_offset = (uint64_t)i * stride->local_stride;
+		entry[i].remote_offset = (uint64_t)i * stride->remote_stride;
+		entry[i].bytes = stride->block;
+	}
+	work->list.seg = segment;
+	work->list.count = stride->count;
+	return 0;
+}
+
+static int work_prepare(struct work *work, struct run *run,
+			const struct point *point)
 {
 	uint64_t extent = point->bytes;
 
@@ -196,12 +221,15 @@ static void work_prepare(struct work *work, struct run *run,
 	work->wait = point->wait;
 	work->bytes = point->bytes;
 	work->depth = point->depth;
-	if (work->op == OP_STRIDED) {
+	if (op_has_blocks(work->op)) {
 		stride_of(&run->opt, point->bytes, &work->stride);
 		work->bytes = (uint64_t)work->stride.block * work->stride.count;
 		extent = stride_extent(&work->stride);
 	}
+	/* Each submits its own blocks (post_blocks()) */
+	work->batch = work->op == OP_BLOCKS;
 	work_slots(work, extent);
+	return work->op == OP_LIST ? list_create(work) : 0;
 }
 
 /* Do each slot once and compare with what memcpy makes of it */
@@ -265,7 +293,7 @@ static void point_report(struct bandwidth *bw, const struct point *point,
 	report_param_text(json, "operation", op_name(point->op));
 	report_param_text(json, "wait", wait_name(point->wait));
 	report_param_number(json, "depth", point->depth);
-	if (point->op == OP_STRIDED) {
+	if (op_has_blocks(point->op)) {
 		report_param_number(json, "block", work->stride.block);
 		report_param_number(json, "stride", work->stride.local_stride);
 	}
@@ -281,33 +309,45 @@ static void point_report(struct bandwidth *bw, const struct point *point,
 					      point->memcpy.median));
 }
 
-static int point_measure(struct bandwidth *bw, struct point *point)
+static int work_measure(struct bandwidth *bw, struct point *point,
+			struct work *work)
 {
 	struct run *run = bw->run;
 	struct sampled things[2];
-	struct work work;
 	struct copy copy;
+
+	copy_prepare(&copy, work, &run->far);
+	if (data_verify(bw, work, &copy))
+		return -1;
+	things[0].run = work_run;
+	things[0].arg = work;
+	things[0].least = work->depth;
+	things[1].run = copy_run;
+	things[1].arg = &copy;
+	things[1].least = work->slots;
+	if (sample_alternate(things, 2, &run->opt))
+		return run_end_fail(run, &run->near);
+	rate_of(&things[0], run->opt.samples, work->bytes, &point->device);
+	rate_of(&things[1], run->opt.samples, work->bytes, &point->memcpy);
+	point_report(bw, point, work);
+	return 0;
+}
+
+static int point_measure(struct bandwidth *bw, struct point *point)
+{
+	struct run *run = bw->run;
+	struct work work;
+	int ret;
 
 	if (point->depth > run->near.entries)
 		return run_fail(run, "--depth %u is more than the %u entries of"
 				" a queue of %s", point->depth,
 				run->near.entries, run->near.device);
-	work_prepare(&work, run, point);
-	copy_prepare(&copy, &work, &run->far);
-	if (data_verify(bw, &work, &copy))
-		return -1;
-	things[0].run = work_run;
-	things[0].arg = &work;
-	things[0].least = work.depth;
-	things[1].run = copy_run;
-	things[1].arg = &copy;
-	things[1].least = work.slots;
-	if (sample_alternate(things, 2, &run->opt))
+	if (work_prepare(&work, run, point))
 		return run_end_fail(run, &run->near);
-	rate_of(&things[0], run->opt.samples, work.bytes, &point->device);
-	rate_of(&things[1], run->opt.samples, work.bytes, &point->memcpy);
-	point_report(bw, point, &work);
-	return 0;
+	ret = work_measure(bw, point, &work);
+	nic_segment_free((struct nic_segment *)work.list.seg);
+	return ret;
 }
 
 /* ---- all lines ---- */

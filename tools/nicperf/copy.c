@@ -48,7 +48,7 @@ int copy_run(void *arg, uint64_t count, uint64_t *ns)
 		char *to = copy->to + slot * work->extent;
 		const char *from = copy->from + slot * work->extent;
 
-		if (work->op == OP_STRIDED)
+		if (op_has_blocks(work->op))
 			copy_blocks(to, from, &work->stride);
 		else
 			memcpy(to, from, work->bytes);

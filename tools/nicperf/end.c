@@ -69,7 +69,8 @@ static int end_open_segment(struct end *end, const struct job *job,
 	end->half = half;
 	end->memory = nic_segment_addr(end->segment);
 	end_name(name, job, role, "memory");
-	ret = nic_segment_export(end->segment, NIC_READ | NIC_WRITE, name,
+	ret = nic_segment_export(end->segment,
+				 NIC_READ | NIC_WRITE | NIC_ATOMIC, name,
 				 job->secret, NULL);
 	if (ret)
 		return end_fail(end, ret, "publish a segment");

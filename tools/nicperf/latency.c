@@ -236,7 +236,10 @@ static unsigned int wait_count(unsigned int waits)
 
 uint64_t latency_steps(const struct run *run)
 {
-	return (uint64_t)wait_count(latency_waits(run)) * run->opt.sizes.n;
+	unsigned int waits = latency_waits(run);
+
+	return (uint64_t)wait_count(waits) * run->opt.sizes.n +
+	       atomic_steps(run, waits);
 }
 
 /* Two threads that spin on one CPU would measure the scheduler */
@@ -274,5 +277,6 @@ int latency_run(struct run *run)
 	for (wait = 0; wait < WAIT_COUNT; wait++)
 		for (i = 0; waits & 1U << wait && i < sizes->n && !ret; i++)
 			ret = latency_size(&pair, wait, sizes->value[i]);
-	return pair_stop(&pair, ret);
+	ret = pair_stop(&pair, ret);
+	return ret ? ret : atomic_run(run, waits);
 }

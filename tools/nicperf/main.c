@@ -143,6 +143,11 @@ static int features_check(struct run *run)
 			 run->near.device);
 		run->opt.ops &= ~(1U << OP_STRIDED);
 	}
+	if (run->opt.commands & COMMAND_BANDWIDTH &&
+	    run->opt.ops & 1U << OP_LIST && !(features & DMANIC_FEATURE_LIST)) {
+		run_note("%s cannot put by a list; left out", run->near.device);
+		run->opt.ops &= ~(1U << OP_LIST);
+	}
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  *   main.c       opens the ends, calls the subcommands, prints
  *   args.c       command line
  *   latency.c    ping-pong            (pong.c answers)
+ *   atomic.c     atomics, a part of latency
  *   bandwidth.c  put, get, strided beside memcpy
  *   rate.c       messages a second
  *   post.c       cost of a post beside an empty system call
@@ -135,6 +136,9 @@ uint64_t bandwidth_bytes(const struct options *opt);
 /* The subcommands: 0, or -1 after run_fail(); and the lines they measure */
 int latency_run(struct run *run);
 uint64_t latency_steps(const struct run *run);
+/* The part of latency that is about atomics; @waits: 1 << enum wait */
+int atomic_run(struct run *run, unsigned int waits);
+uint64_t atomic_steps(const struct run *run, unsigned int waits);
 int bandwidth_run(struct run *run);
 uint64_t bandwidth_steps(const struct run *run);
 int rate_run(struct run *run);

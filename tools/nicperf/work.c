@@ -2,6 +2,8 @@
 /*
  * work.c - a window of operations in flight
  */
+#include <errno.h>
+
 #include "work.h"
 
 #define CACHE_LINE	64
@@ -12,6 +14,8 @@ const char *op_name(enum op op)
 		[OP_PUT] = "put",
 		[OP_GET] = "get",
 		[OP_STRIDED] = "strided",
+		[OP_LIST] = "list",
+		[OP_BLOCKS] = "blocks",
 		[OP_NOTIFY] = "notify",
 		[OP_NOP] = "nop",
 	};
@@ -29,6 +33,41 @@ void work_slots(struct work *work, uint64_t extent)
 	if (slots > work->depth)
 		slots = work->depth;
 	work->slots = slots ? (unsigned int)slots : 1;
+}
+
+/*
+ * A put for each block, as who has neither strides nor lists would do it. They
+ * are done in their order, so that the last one tells of all; the others are
+ * submitted here, for they may be more than the ring holds.
+ */
+static int post_blocks(const struct work *work, uint64_t lower, uint64_t upper,
+		       unsigned int slot)
+{
+	const struct nic_stride *stride = &work->stride;
+	struct nic_queue *queue = work->end->queue;
+	uint32_t last = stride->count - 1, posted = 0, submitted = 0;
+	int ret;
+
+	while (submitted < last) {
+		ret = -EAGAIN;
+		if (posted < last)
+			ret = nic_post_put(queue, work->end->segment, lower,
+					   work->end->remote, upper,
+					   stride->block, NIC_SILENT, slot);
+		if (!ret) {
+			lower += stride->local_stride;
+			upper += stride->remote_stride;
+			posted++;
+			continue;
+		}
+		if (ret == -EAGAIN)
+			ret = nic_queue_submit(queue);
+		if (ret < 0)
+			return ret;
+		submitted += (uint32_t)ret;
+	}
+	return nic_post_put(queue, work->end->segment, lower, work->end->remote,
+			    upper, stride->block, 0, slot);
 }
 
 int work_post(const struct work *work, unsigned int slot)
@@ -51,6 +90,14 @@ int work_post(const struct work *work, unsigned int slot)
 		ret = nic_post_put_strided(end->queue, end->segment, lower,
 					   end->remote, upper, &work->stride, 0,
 					   slot);
+		break;
+	case OP_LIST:
+		ret = nic_post_put_list(end->queue, end->segment, lower,
+					end->remote, upper, &work->list, 0,
+					slot);
+		break;
+	case OP_BLOCKS:
+		ret = post_blocks(work, lower, upper, slot);
 		break;
 	case OP_NOTIFY:
 		ret = nic_post_notify(end->queue, end->bell, slot, 0, slot);

@@ -14,6 +14,8 @@ enum op {
 	OP_PUT,
 	OP_GET,
 	OP_STRIDED,	/* put */
+	OP_LIST,	/* the same blocks, by a list */
+	OP_BLOCKS,	/* the same blocks, a put each */
 	OP_NOTIFY,
 	OP_NOP,
 	OP_COUNT
@@ -25,7 +27,8 @@ enum op {
  * @op: what
  * @wait: how completions are waited for
  * @bytes: moved by one operation
- * @stride: blocks of OP_STRIDED, on both sides alike
+ * @stride: blocks (op_has_blocks()), on both sides alike
+ * @list: of OP_LIST: the blocks of a slot, counted from its start
  * @extent: bytes from one slot to the next, on both sides
  * @slots: places that take turns, so that what is in flight together does
  *	not touch the same memory (unless the halves are too small for that)
@@ -38,6 +41,7 @@ struct work {
 	enum wait wait;
 	uint64_t bytes;
 	struct nic_stride stride;
+	struct nic_list list;
 	uint64_t extent;
 	unsigned int slots;
 	unsigned int depth;
@@ -45,6 +49,12 @@ struct work {
 };
 
 const char *op_name(enum op op);
+
+/* Does it move the blocks of a struct nic_stride? */
+static inline bool op_has_blocks(enum op op)
+{
+	return op == OP_STRIDED || op == OP_LIST || op == OP_BLOCKS;
+}
 
 /*
  * Give @work slots of @extent bytes: one for each operation in flight, or as

@@ -99,6 +99,7 @@ enum dmanic_stats_attr {
 	DMANIC_STATS_A_NOTIFIES_RAISED,	/* interrupts of this node raised */
 	DMANIC_STATS_A_TARGET_REFUSED,	/* accesses to this node refused */
 	DMANIC_STATS_A_DOORBELLS,	/* ENTER calls that submitted something */
+	DMANIC_STATS_A_ATOMICS,		/* done for this node */
 	__DMANIC_STATS_A_MAX,
 };
 
