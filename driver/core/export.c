@@ -5,8 +5,8 @@
  * An id is reserved first (a NULL slot in node->exports) and filled by
  * dmanic_export_publish(). Short accesses run under RCU alone, long ones take
  * @active under RCU. Revoking empties the slot, waits for RCU readers and then
- * until @active is zero, so nobody touches the memory afterwards. An export
- * object is never reused: publishing again makes a new one with a new key.
+ * until @active is zero, and takes the pages out of mappings (map.c), so nobody
+ * touches the memory afterwards. An export object is never reused: publishing again makes a new one with a new key.
  */
 #include <crypto/algapi.h>
 #include <linux/slab.h>
@@ -128,13 +128,15 @@ void dmanic_export_hide(struct dmanic_export *export)
 }
 
 /**
- * dmanic_export_free() - wait for accesses under way and free it
+ * dmanic_export_free() - wait for accesses under way, end mappings and free it
  * @export: hidden, and an RCU grace period has passed since
  */
 void dmanic_export_free(struct dmanic_export *export)
 {
 	if (!refcount_dec_and_test(&export->active))
 		wait_for_completion(&export->idle);
+	if (export->mapped)
+		dmanic_map_zap(export);
 	kfree(export);
 }
 
