@@ -39,8 +39,9 @@ static const char help[] =
 "--peer-device, which must be nodes of one link.\n"
 "\n"
 "Commands\n"
-"  latency    half a round trip of put and notify between two threads\n"
-"  bandwidth  put, get and strided put, beside memcpy between the same\n"
+"  latency    half a round trip of put and notify between two threads, and of\n"
+"             stores through a mapping (pio) and notify\n"
+"  bandwidth  put, get, strided put and pio, beside memcpy between the same\n"
 "             segments by the same CPU, measured in turn\n"
 "  rate       puts of 8 bytes and notifies a second\n"
 "  post       cost of a post, beside an empty system call, measured in turn\n"
@@ -53,7 +54,8 @@ static const char help[] =
 "  -s, --size LIST         bytes: 8,64k,1M or 8-4M for all doublings\n"
 "                          (latency, bandwidth; default: 8-4M)\n"
 "      --depth LIST        operations in flight (bandwidth; default: 1,4,16)\n"
-"  -o, --op LIST           put,get,strided (bandwidth; default: all)\n"
+"  -o, --op LIST           put,get,strided,pio (bandwidth; latency: with pio or\n"
+"                          without; default: all)\n"
 "  -w, --wait HOW          poll, sleep or both (latency, bandwidth; default:\n"
 "                          both for latency, poll for bandwidth)\n"
 "      --block BYTES       block of a strided put (default: 256)\n"
@@ -145,7 +147,9 @@ static const char *option_name(int option)
 
 static const char *parse_ops(const char *text, unsigned int *ops)
 {
-	static const enum op known[] = { OP_PUT, OP_GET, OP_STRIDED };
+	static const enum op known[] = {
+		OP_PUT, OP_GET, OP_STRIDED, OP_PIO,
+	};
 	size_t length, i;
 
 	for (*ops = 0;; text += length + 1) {
@@ -158,7 +162,7 @@ static const char *parse_ops(const char *text, unsigned int *ops)
 				bit = 1U << known[i];
 		if (!bit)
 			return "has an unknown operation: use put, get, "
-				"strided";
+				"strided, pio";
 		*ops |= bit;
 		if (!text[length])
 			return NULL;
@@ -319,7 +323,8 @@ static void options_defaults(struct options *opt)
 		opt->device = DEFAULT_DEVICE;
 	size_list_parse("8-4M", &opt->sizes);
 	count_list_parse("1,4,16", DEPTH_MAX, &opt->depths);
-	opt->ops = 1U << OP_PUT | 1U << OP_GET | 1U << OP_STRIDED;
+	opt->ops = 1U << OP_PUT | 1U << OP_GET | 1U << OP_STRIDED |
+		   1U << OP_PIO;
 	opt->block = 256;
 	opt->time_ns = 100000000;
 	opt->samples = 11;

@@ -143,6 +143,13 @@ static int features_check(struct run *run)
 			 run->near.device);
 		run->opt.ops &= ~(1U << OP_STRIDED);
 	}
+	if (run->opt.commands & (COMMAND_LATENCY | COMMAND_BANDWIDTH) &&
+	    run->opt.ops & 1U << OP_PIO &&
+	    !(features & DMANIC_FEATURE_MAP_REMOTE)) {
+		run_note("memory of %s cannot be mapped; pio is left out",
+			 run->far.device);
+		run->opt.ops &= ~(1U << OP_PIO);
+	}
 	return 0;
 }
 

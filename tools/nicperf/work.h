@@ -14,6 +14,7 @@ enum op {
 	OP_PUT,
 	OP_GET,
 	OP_STRIDED,	/* put */
+	OP_PIO,		/* stores through a mapping, and a flush */
 	OP_NOTIFY,
 	OP_NOP,
 	OP_COUNT
