@@ -61,6 +61,8 @@
  *	            (store-release)
  *	   reader   cq_shown / irq->raised (load-acquire), then tells the program,
  *	            which finds in the ring what it was told of
+ *	M  writer   the inode, then node->maps (cmpxchg)
+ *	   reader   node->maps (load-acquire), then the inode
  */
 #ifndef DMANIC_H
 #define DMANIC_H

@@ -5,8 +5,9 @@
  * An id is reserved first (a NULL slot in node->exports) and filled by
  * dmanic_export_publish(). Short accesses run under RCU alone, long ones take
  * @active under RCU. Revoking empties the slot, waits for RCU readers and then
- * until @active is zero, and takes the pages out of mappings (map.c), so nobody
- * touches the memory afterwards. An export object is never reused: publishing again makes a new one with a new key.
+ * until @active is zero, and takes the pages out of mappings (map.c): nobody
+ * touches the memory afterwards. An export object is never reused: publishing
+ * again makes a new one with a new key.
  */
 #include <crypto/algapi.h>
 #include <linux/slab.h>

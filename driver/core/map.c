@@ -116,12 +116,14 @@ static struct inode *map_inode(struct dmanic_node *peer, struct super_block *sb)
 {
 	struct inode *inode, *other;
 
+	/* M */
 	inode = smp_load_acquire(&peer->maps);
 	if (inode)
 		return inode;
 	inode = alloc_anon_inode(sb);
 	if (IS_ERR(inode))
 		return inode;
+	/* M */
 	other = cmpxchg(&peer->maps, NULL, inode);
 	if (!other)
 		return inode;
@@ -283,8 +285,10 @@ bool dmanic_map_possible(struct dmanic_ctx *ctx, const struct dmanic_remote *rem
 
 static void map_zap(struct dmanic_node *node, loff_t start, loff_t length)
 {
-	struct inode *inode = smp_load_acquire(&node->maps);
+	struct inode *inode;
 
+	/* M */
+	inode = smp_load_acquire(&node->maps);
 	if (inode)
 		unmap_mapping_range(inode->i_mapping, start, length, 1);
 }
