@@ -268,7 +268,6 @@ FIXTURE(traffic) {
 	__u64 stores[WRITERS];
 	__u64 lost[WRITERS];
 	pthread_t threads[WRITERS];
-	__u8 *map;		/* of the first export */
 };
 
 FIXTURE_VARIANT(traffic) {
@@ -309,12 +308,17 @@ static bool scribble(struct writer *writer, __u8 *map, __u64 *state)
 	return true;
 }
 
+/* Whoever maps something holds it: move_on() leaves holes for a moment */
+static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static __u8 *map_now(struct traffic_self *self)
 {
 	void *map;
-	int ret = remote_mmap(&self->peer, get(&self->offset), BYTES, MAP_RW,
-			      &map);
+	int ret;
 
+	pthread_mutex_lock(&places_lock);
+	ret = remote_mmap(&self->peer, get(&self->offset), BYTES, MAP_RW, &map);
+	pthread_mutex_unlock(&places_lock);
 	/* Revoked, or the node does not answer now */
 	if (ret && ret != -ENOENT && ret != -EHOSTUNREACH)
 		FAIL("mmap: %s", strerror(-ret));
@@ -358,31 +362,46 @@ static void *map_on(void *data)
 	return NULL;
 }
 
+/* Nothing there, but nobody else's either */
+static void reserve(__u8 *place)
+{
+	ASSERT_TRUE(mmap(place, BYTES, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+			 MAP_FIXED, -1, 0) == place);
+}
+
 /* Moves it about while others may be taking it away */
 static void *move_on(void *data)
 {
 	struct writer *writer = data;
-	__u8 *places = mmap(NULL, 2 * BYTES, PROT_NONE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	__u64 state = writer->index + 1;
-	unsigned int turn = 0;
-	__u8 *map = NULL, *next;
+	__u8 *places, *map, *next;
+	bool there;
+	unsigned int turn;
 
+	pthread_mutex_lock(&places_lock);
+	places = mmap(NULL, 2 * BYTES, PROT_NONE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	pthread_mutex_unlock(&places_lock);
 	ASSERT_TRUE(places != MAP_FAILED);
 	while (!stopped(writer->self)) {
-		if (!map)
-			map = map_now(writer->self);
+		map = map_now(writer->self);
 		if (!map)
 			continue;
-		next = places + (turn++ & 1) * BYTES;
-		ASSERT_TRUE(mremap(map, BYTES, BYTES,
-				   MREMAP_MAYMOVE | MREMAP_FIXED, next) ==
-			    next);
-		map = next;
-		if (scribble(writer, map, &state))
-			continue;
-		ASSERT_EQ(munmap(map, BYTES), 0);
-		map = NULL;
+		for (turn = 0, there = true; there; turn++) {
+			next = places + (turn & 1) * BYTES;
+			pthread_mutex_lock(&places_lock);
+			ASSERT_TRUE(mremap(map, BYTES, BYTES,
+					   MREMAP_MAYMOVE | MREMAP_FIXED,
+					   next) == next);
+			if (turn)
+				reserve(map);
+			pthread_mutex_unlock(&places_lock);
+			map = next;
+			there = scribble(writer, map, &state) &&
+				!stopped(writer->self);
+		}
+		reserve(map);
 	}
 	return NULL;
 }
@@ -409,17 +428,19 @@ FIXTURE_TEARDOWN(traffic)
 
 static void target_new(struct traffic_self *self, bool user)
 {
-	void *data = mmap(NULL, BYTES, MAP_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			  0);
+	void *data;
 
-	ASSERT_TRUE(data != MAP_FAILED);
+	pthread_mutex_lock(&places_lock);
 	if (user) {
+		data = mmap(NULL, BYTES, MAP_RW, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+		ASSERT_TRUE(data != MAP_FAILED);
 		self->target = segment_register(&self->owner, data, BYTES);
 		self->target.map_bytes = BYTES;
-		return;
+	} else {
+		self->target = segment_make(&self->owner, BYTES);
 	}
-	ASSERT_EQ(munmap(data, BYTES), 0);
-	self->target = segment_make(&self->owner, BYTES);
+	pthread_mutex_unlock(&places_lock);
 }
 
 static void target_export(struct traffic_self *self)
