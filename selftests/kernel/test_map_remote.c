@@ -5,7 +5,7 @@
  * Owns: that a mapping shows the memory it names, whole and in parts; that it
  * gives no more than the rights that were granted; that no offset, length or
  * call on it reaches anything else; and what it keeps and does not keep.
- * test_map_revoke.c takes the memory away.
+ * test_map_revoke.c and test_map_traffic.c take the memory away.
  */
 #include "remote_map.h"
 
