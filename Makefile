@@ -45,6 +45,7 @@ FORCE:
 libnic-y += libnic/core/device.o
 libnic-y += libnic/core/error.o
 libnic-y += libnic/core/interrupt.o
+libnic-y += libnic/core/map.o
 libnic-y += libnic/core/queue.o
 libnic-y += libnic/core/segment.o
 libnic-y += libnic/comm/barrier.o

@@ -255,6 +255,8 @@ static int cdev_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (dmanic_node_dead(ctx->node))
 		return -ENODEV;
+	if (((u64)vma->vm_pgoff << PAGE_SHIFT) & DMANIC_MMAP_REMOTE)
+		return dmanic_map_mmap(ctx, vma);
 	return dmanic_segment_mmap(ctx, vma);
 }
 

@@ -414,7 +414,7 @@ static int dmanic_set_node(struct dmanic_node *node, struct genl_info *info,
 			link->set_model(node, &model);
 	}
 	if (failed && !check)
-		link->set_failed(node, nla_get_u8(failed));
+		dmanic_node_set_failed(node, nla_get_u8(failed));
 	return 0;
 }
 

@@ -15,6 +15,8 @@
  *	          an interrupt. [RCU for short accesses; refcount "active": one
  *	          while published, one for each long access; revoke waits for both]
  *	remote    an export of another node we are connected to. [ctx]
+ *	map       a remote segment mapped by a program. Holds no memory: revoking
+ *	          takes its pages away. [its file: all parts of the mapping]
  *	queue     submission and completion ring. [its file, which holds ctx's]
  *	irq       interrupt others can raise. [its file, which holds ctx's]
  *	op        one operation. Lives in its queue's array. [queue]
@@ -34,12 +36,17 @@
  *
  * Locks, outermost first; nothing sleeps under a spinlock
  *
+ *	mmap_lock           of a process, held over mmap() and faults. They take
+ *	                    none of the mutexes below (somebody who has one may
+ *	                    fault), only RCU and the SRCU of map.c.
  *	dmanic_nodes_lock   mutex: the list of nodes, making and removing them
  *	ctx->lock           mutex: segments and remotes of the context (writers;
  *	                    readers use RCU)
  *	node->lock          mutex: contexts, accounts, queues, irqs, names of the
  *	                    node
  *	queue->submit_lock  mutex: one submitter at a time; sq_head
+ *	i_mmap_rwsem        of node->maps: zapping mappings of remote segments,
+ *	                    under the first two mutexes
  *	link's own locks    spinlock
  *	uring_waits.lock    spinlock, irqs off: commands that wait
  *	queue->lock         spinlock, irqs off: free ops, deferred ops, cq_tail
@@ -55,6 +62,8 @@
  *	            (store-release)
  *	   reader   cq_shown / irq->raised (load-acquire), then tells the program,
  *	            which finds in the ring what it was told of
+ *	M  writer   the inode, then node->maps (cmpxchg)
+ *	   reader   node->maps (load-acquire), then the inode
  */
 #ifndef DMANIC_H
 #define DMANIC_H
@@ -109,8 +118,13 @@ struct vm_area_struct;
 /* Of what a device may have, one user may have this part: a quarter */
 #define DMANIC_USER_SHARE		4U
 
-/* Ids and handles are below this: id << 40 is a (signed) mmap offset */
+/*
+ * Ids and handles are below this: id << 40 is a (signed) mmap offset, and with
+ * the bit above that it is a handle and a remote segment's.
+ */
 #define DMANIC_ID_END			4194304U /* 2^22 */
+#define DMANIC_MMAP_SHIFT		40
+#define DMANIC_MMAP_REMOTE		BIT_ULL(62)
 
 /* ---- statistics (stats.c) ---- */
 
@@ -155,6 +169,8 @@ enum dmanic_kind {
  * @exports: id to struct dmanic_export; NULL while an id is only reserved
  * @next_id: ids are handed out in a cycle, so that an old one stays unused long
  * @names: published exports by hash of their name
+ * @maps: its address space has all mappings of @exports by other nodes; NULL
+ *	until there was one
  * @publish_seq: counts published names, under @lock
  * @published: woken when @publish_seq changes or the node goes
  * @nr: objects of all contexts, and these, by enum dmanic_kind
@@ -181,6 +197,7 @@ struct dmanic_node {
 
 	struct xarray exports;
 	u32 next_id;
+	struct inode *maps;
 	DECLARE_HASHTABLE(names, 8);
 	unsigned int publish_seq;
 	wait_queue_head_t published;
@@ -201,6 +218,7 @@ void dmanic_node_remove(struct dmanic_node *node);
 struct dmanic_node *dmanic_node_find(struct net *net, const char *name);
 void dmanic_node_put(struct dmanic_node *node);
 bool dmanic_node_busy(struct dmanic_node *node);
+void dmanic_node_set_failed(struct dmanic_node *node, bool failed);
 void dmanic_node_remove_all(struct net *net);
 
 static inline bool dmanic_node_dead(const struct dmanic_node *node)
@@ -258,6 +276,8 @@ void dmanic_mem_put_sleep(struct dmanic_mem *mem);
 void *dmanic_mem_vmap(struct dmanic_mem *mem);
 void dmanic_mem_read(const struct dmanic_mem *mem, u64 offset, void *to, size_t length);
 int dmanic_mem_mmap(struct dmanic_mem *mem, struct vm_area_struct *vma, u64 offset);
+vm_fault_t dmanic_mem_fault(struct dmanic_mem *mem, struct vm_fault *vmf,
+			    unsigned long page);
 void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *src,
 		     u64 src_offset, u64 length);
 int dmanic_mem_init(void);
@@ -384,6 +404,7 @@ enum dmanic_export_kind {
  * @irq: the interrupt
  * @active: one while published, one for each long access in flight
  * @idle: @active is zero
+ * @mapped: pages of it were mapped by another node; set while @active is held
  * @name: published name, or empty
  * @secret: whoever looks up @name must know it
  * @name_entry: in node->names
@@ -399,6 +420,7 @@ struct dmanic_export {
 	struct dmanic_irq *irq;
 	refcount_t active;
 	struct completion idle;
+	bool mapped;
 	char name[DMANIC_PUBLISH_MAX];
 	u64 secret[2];
 	struct hlist_node name_entry;
@@ -477,6 +499,13 @@ int dmanic_remote_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg);
 int dmanic_remote_disconnect(struct dmanic_ctx *ctx, struct dmanic_disconnect *arg);
 void dmanic_remote_destroy_all(struct dmanic_ctx *ctx);
 struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
+
+/* ---- mappings of remote segments (map.c) ---- */
+
+bool dmanic_map_possible(struct dmanic_ctx *ctx, const struct dmanic_remote *remote);
+int dmanic_map_mmap(struct dmanic_ctx *ctx, struct vm_area_struct *vma);
+void dmanic_map_zap(struct dmanic_export *export);
+void dmanic_map_zap_all(struct dmanic_node *node);
 
 /* ---- queues (queue.c, submit.c, poller.c, cq.c) and operations (op.c, list.c, quick.c) ---- */
 

@@ -5,8 +5,9 @@
  * An id is reserved first (a NULL slot in node->exports) and filled by
  * dmanic_export_publish(). Short accesses run under RCU alone, long ones take
  * @active under RCU. Revoking empties the slot, waits for RCU readers and then
- * until @active is zero, so nobody touches the memory afterwards. An export
- * object is never reused: publishing again makes a new one with a new key.
+ * until @active is zero, and takes the pages out of mappings (map.c): nobody
+ * touches the memory afterwards. An export object is never reused: publishing
+ * again makes a new one with a new key.
  *
  * The waits for RCU readers, here and in segment.c, are the caller's own and so
  * are not left to a callback: when he returns, memory and charge are given back
@@ -135,13 +136,15 @@ void dmanic_export_hide(struct dmanic_export *export)
 }
 
 /**
- * dmanic_export_free() - wait for accesses under way and free it
+ * dmanic_export_free() - wait for accesses under way, end mappings and free it
  * @export: hidden, and an RCU grace period has passed since
  */
 void dmanic_export_free(struct dmanic_export *export)
 {
 	if (!refcount_dec_and_test(&export->active))
 		wait_for_completion(&export->idle);
+	if (export->mapped)
+		dmanic_map_zap(export);
 	kfree(export);
 }
 

@@ -29,6 +29,9 @@
 /* Longest piece copied without a look around (resched, cancel) */
 #define MEM_MAX_RUN	SZ_256K
 
+/* Most pages one fault maps: what follows is likely to be touched next */
+#define MEM_FAULT_PAGES	64UL
+
 static struct workqueue_struct *mem_wq;
 
 static int mem_refuse(struct dmanic_refusal *refusal, u32 limit, u64 asked,
@@ -424,6 +427,58 @@ int dmanic_mem_mmap(struct dmanic_mem *mem, struct vm_area_struct *vma, u64 offs
 	vma->vm_private_data = mem;
 	vma->vm_ops = &mem_vm_ops;
 	return 0;
+}
+
+/* Whole pages of @mem at the fault and behind it; NOPAGE: there is one now */
+static vm_fault_t mem_fault_pages(struct dmanic_mem *mem, struct vm_fault *vmf,
+				  unsigned long page, unsigned long nr)
+{
+	unsigned long left = nr;
+	int ret;
+
+	ret = vm_insert_pages(vmf->vma, vmf->address, mem->pages + page, &left);
+	/* EBUSY: from here on somebody else was faster */
+	if (left < nr || ret == -EBUSY)
+		return VM_FAULT_NOPAGE;
+	return vmf_error(ret);
+}
+
+/* The same for memory of a program: anonymous pages have one place only */
+static vm_fault_t mem_fault_pfns(struct dmanic_mem *mem, struct vm_fault *vmf,
+				 unsigned long page, unsigned long nr)
+{
+	vm_fault_t ret = VM_FAULT_SIGBUS;
+	unsigned long i;
+
+	for (i = 0; i < nr; i++) {
+		ret = vmf_insert_pfn(vmf->vma, vmf->address + i * PAGE_SIZE,
+				     page_to_pfn(mem->pages[page + i]));
+		if (ret != VM_FAULT_NOPAGE)
+			break;
+	}
+	return i ? VM_FAULT_NOPAGE : ret;
+}
+
+/**
+ * dmanic_mem_fault() - map the page of a fault, and some behind it
+ * @mem: kept by the caller, who also takes the pages away again
+ * @vmf: of a mapping with VM_MIXEDMAP; for user memory with VM_PFNMAP
+ * @page: which page of @mem
+ *
+ * Return: VM_FAULT_NOPAGE when it is there, _OOM, _SIGBUS.
+ */
+vm_fault_t dmanic_mem_fault(struct dmanic_mem *mem, struct vm_fault *vmf,
+			    unsigned long page)
+{
+	unsigned long nr;
+
+	if (page >= mem->nr_pages)
+		return VM_FAULT_SIGBUS;
+	nr = min3(mem->nr_pages - page, MEM_FAULT_PAGES - page % MEM_FAULT_PAGES,
+		  (vmf->vma->vm_end - vmf->address) >> PAGE_SHIFT);
+	if (mem->user_pages)
+		return mem_fault_pfns(mem, vmf, page, nr);
+	return mem_fault_pages(mem, vmf, page, nr);
 }
 
 /*

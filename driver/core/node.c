@@ -21,6 +21,7 @@ static void node_release(struct device *dev)
 	struct dmanic_node *node = container_of(dev, struct dmanic_node, dev);
 
 	xa_destroy(&node->exports);
+	iput(node->maps);
 	free_percpu(node->stats);
 	node->link->release(node);
 }
@@ -129,6 +130,7 @@ void dmanic_node_remove(struct dmanic_node *node)
 	list_del(&node->entry);
 	dmanic_cdev_remove(node);
 	node->link->stop(node);
+	dmanic_map_zap_all(node);
 	node_set_dead(node);
 	dmanic_node_put(node);
 }
@@ -170,6 +172,21 @@ void dmanic_node_put(struct dmanic_node *node)
 bool dmanic_node_busy(struct dmanic_node *node)
 {
 	return atomic_read(&node->nr[DMANIC_KIND_CONTEXT]);
+}
+
+/**
+ * dmanic_node_set_failed() - let a node stop answering, or restart
+ * @node: its link can do that
+ * @failed: which
+ *
+ * Mappings of its memory, and those it has of others', end before it returns.
+ */
+void dmanic_node_set_failed(struct dmanic_node *node, bool failed)
+{
+	lockdep_assert_held(&dmanic_nodes_lock);
+
+	node->link->set_failed(node, failed);
+	dmanic_map_zap_all(node);
 }
 
 /**

@@ -53,10 +53,12 @@ static int remote_check(const struct dmanic_connect *arg)
 int dmanic_remote_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg)
 {
 	struct dmanic_remote *remote;
+	bool map;
 	u32 handle;
 	int ret;
 
 	arg->handle = 0;
+	arg->mmap_offset = 0;
 	memset(&arg->refusal, 0, sizeof(arg->refusal));
 	ret = remote_check(arg);
 	if (ret)
@@ -76,6 +78,7 @@ int dmanic_remote_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg)
 	/* Read before the handle is public: a racing thread may disconnect it */
 	arg->rights = remote->rights;
 	arg->length = remote->length;
+	map = dmanic_map_possible(ctx, remote);
 
 	mutex_lock(&ctx->lock);
 	ret = xa_alloc_cyclic(&ctx->remotes, &handle, remote,
@@ -85,6 +88,9 @@ int dmanic_remote_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg)
 	if (ret < 0)
 		goto err_free;
 	arg->handle = handle;
+	if (map)
+		arg->mmap_offset = DMANIC_MMAP_REMOTE |
+				   (u64)handle << DMANIC_MMAP_SHIFT;
 	return 0;
 
 err_free:

@@ -12,9 +12,6 @@
 
 #include "dmanic.h"
 
-/* Where in the context's file a segment is mapped */
-#define SEGMENT_MMAP_SHIFT	40
-
 static struct dmanic_segment *segment_find(struct dmanic_ctx *ctx, u32 id)
 {
 	lockdep_assert_held(&ctx->lock);
@@ -70,7 +67,7 @@ int dmanic_segment_create(struct dmanic_ctx *ctx, struct dmanic_segment_create *
 	arg->id = seg->id;
 	arg->block_order = seg->mem->block_order;
 	if (!seg->mem->user_pages)
-		arg->mmap_offset = (u64)seg->id << SEGMENT_MMAP_SHIFT;
+		arg->mmap_offset = (u64)seg->id << DMANIC_MMAP_SHIFT;
 	mutex_lock(&ctx->lock);
 	ret = xa_insert(&ctx->segments, seg->id, seg, GFP_KERNEL_ACCOUNT);
 	mutex_unlock(&ctx->lock);
@@ -274,16 +271,16 @@ int dmanic_segment_mmap(struct dmanic_ctx *ctx, struct vm_area_struct *vma)
 	struct dmanic_mem *mem;
 	int ret;
 
-	if (offset >> SEGMENT_MMAP_SHIFT > U32_MAX)
+	if (offset >> DMANIC_MMAP_SHIFT > U32_MAX)
 		return -EINVAL;
 	rcu_read_lock();
-	mem = dmanic_segment_mem(ctx, offset >> SEGMENT_MMAP_SHIFT);
+	mem = dmanic_segment_mem(ctx, offset >> DMANIC_MMAP_SHIFT);
 	if (mem)
 		refcount_inc(&mem->ref);
 	rcu_read_unlock();
 	if (!mem)
 		return -EINVAL;
-	ret = dmanic_mem_mmap(mem, vma, offset & (BIT_ULL(SEGMENT_MMAP_SHIFT) - 1));
+	ret = dmanic_mem_mmap(mem, vma, offset & (BIT_ULL(DMANIC_MMAP_SHIFT) - 1));
 	dmanic_mem_put_sleep(mem);
 	return ret;
 }

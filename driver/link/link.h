@@ -23,6 +23,9 @@
  * @reach: under RCU: the node of @target, when its memory is this machine's and
  *	the poster may use it at once; else NULL. @target NULL: this node, when
  *	operations cost nothing. May be NULL.
+ * @map: under RCU: the node of @target, when a program may map its memory; else
+ *	NULL, also when it does not answer or restarted. May be NULL. After a
+ *	change to NULL dmanic_map_zap_all() is called.
  * @submit: must not sleep; take all @ops (of one queue, in order). Returns how many
  *	nanoseconds the poster has to spend, for a link that models a card.
  * @cancel: complete what is given up (dmanic_op_given_up()) of @queue and not
@@ -45,6 +48,8 @@ struct dmanic_link_ops {
 		       const u64 *secret, u64 timeout_ns, u32 *rights, u64 *length);
 	struct dmanic_node *(*reach)(struct dmanic_node *node,
 				     const struct dmanic_target *target);
+	struct dmanic_node *(*map)(struct dmanic_node *node,
+				   const struct dmanic_target *target);
 	u64 (*submit)(struct dmanic_node *node, struct list_head *ops);
 	void (*cancel)(struct dmanic_node *node, struct dmanic_queue *queue);
 	bool (*slow)(struct dmanic_node *node);

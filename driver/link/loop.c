@@ -48,19 +48,23 @@ u32 dmanic_loop_peer(struct loop_node *ln, const struct dmanic_target *target,
 	return DMANIC_STATUS_OK;
 }
 
+/* With a model, too: what a processor does is not the engine's work */
+static struct dmanic_node *loop_map(struct dmanic_node *node,
+				    const struct dmanic_target *target)
+{
+	struct loop_node *peer;
+
+	if (dmanic_loop_peer(to_loop(node), target, &peer))
+		return NULL;
+	return &peer->node;
+}
+
 static struct dmanic_node *loop_reach(struct dmanic_node *node,
 				      const struct dmanic_target *target)
 {
-	struct loop_node *ln = to_loop(node);
-	struct loop_node *peer;
-
-	if (!READ_ONCE(ln->free))
+	if (!READ_ONCE(to_loop(node)->free))
 		return NULL;
-	if (!target)
-		return node;
-	if (dmanic_loop_peer(ln, target, &peer))
-		return NULL;
-	return &peer->node;
+	return target ? loop_map(node, target) : node;
 }
 
 static bool loop_slow(struct dmanic_node *node)
@@ -272,9 +276,10 @@ static const struct dmanic_link_ops loop_ops = {
 	.type = "loop",
 	.features = DMANIC_FEATURE_STRIDED | DMANIC_FEATURE_NOTIFY |
 		    DMANIC_FEATURE_USER_MEMORY | DMANIC_FEATURE_ATOMIC |
-		    DMANIC_FEATURE_LIST,
+		    DMANIC_FEATURE_LIST | DMANIC_FEATURE_MAP_REMOTE,
 	.connect = loop_connect,
 	.reach = loop_reach,
+	.map = loop_map,
 	.submit = dmanic_loop_submit,
 	.cancel = dmanic_loop_cancel,
 	.slow = loop_slow,

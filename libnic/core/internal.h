@@ -44,6 +44,7 @@ struct nic_segment {
 struct nic_remote {
 	struct nic_ctx *ctx;
 	uint64_t bytes;
+	uint64_t mmap_offset;	/* zero: cannot be mapped */
 	uint32_t node;
 	uint32_t handle;
 	uint32_t rights;

@@ -268,6 +268,7 @@ static int connect_to(struct nic_ctx *ctx, struct dmanic_connect *arg,
 	}
 	new->ctx = ctx;
 	new->bytes = arg->length;
+	new->mmap_offset = arg->mmap_offset;
 	new->node = arg->node;
 	new->handle = arg->handle;
 	new->rights = arg->rights;

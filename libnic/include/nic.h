@@ -272,6 +272,55 @@ uint32_t nic_remote_node(const struct nic_remote *remote);
 /** nic_remote_rights() - what was granted */
 unsigned int nic_remote_rights(const struct nic_remote *remote);
 
+/* ---- remote memory in this program (PIO) ---- */
+
+/**
+ * nic_map_remote() - map part of a connected segment
+ * @remote: a segment, with NIC_READ; it can be written if NIC_WRITE was granted
+ * @offset: bytes into it, any alignment
+ * @bytes: how many, at least 1
+ * @addr: out: where byte @offset is
+ *
+ * Loads and stores go straight to the other node's memory; no system call, no
+ * queue, no completion. They have the order of the machine's memory model among
+ * each other; aligned ones of up to 8 bytes are never seen half done. Operations
+ * of queues are ordered with them by nic_pio_flush() and by completions only,
+ * atomic instructions on aligned 8 bytes are atomic with nic's atomics, too.
+ * A link model does not slow them down.
+ *
+ * The mapping outlives @remote. When the owner revokes or frees the segment, or
+ * one of the two nodes fails, restarts or is removed, an access raises SIGBUS
+ * (EFAULT in a system call), never shows old data, and never comes to be valid
+ * for something else. Who must go on catches the signal, or uses a queue.
+ *
+ * May sleep for page tables. Thread-safe. Return: 0; -EOPNOTSUPP it cannot be
+ * mapped (link without DMANIC_FEATURE_MAP_REMOTE, no NIC_READ, an interrupt,
+ * program memory that is not whole pages); -EINVAL not within the segment;
+ * -ENOENT revoked; -EHOSTUNREACH its node failed or restarted; -ENODEV; -ENOMEM.
+ */
+int nic_map_remote(const struct nic_remote *remote, uint64_t offset,
+		   uint64_t bytes, void **addr);
+
+/**
+ * nic_unmap_remote() - end a mapping
+ * @addr: from nic_map_remote(), or NULL
+ * @bytes: as there
+ *
+ * Stores before it arrive. Thread-safe.
+ */
+void nic_unmap_remote(void *addr, uint64_t bytes);
+
+/**
+ * nic_pio_flush() - make stores through a mapping visible to its owner
+ * @addr: where they went, anywhere in the mapping
+ *
+ * When it returns, the target sees every store that this thread made through the
+ * mapping before; a notify or an operation that this thread posts afterwards
+ * comes after them, and loads that follow are not satisfied before. Never blocks.
+ * Thread-safe.
+ */
+void nic_pio_flush(const void *addr);
+
 /* ---- queues ---- */
 
 /**

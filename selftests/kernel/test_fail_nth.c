@@ -8,7 +8,7 @@
  * must have left every count as it was, and no connection, and the same call
  * must work then. Needs a kernel with fault injection.
  */
-#include "dmanic_test.h"
+#include "remote_map.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +34,9 @@ FIXTURE(fail_nth) {
 	__u8 *user;
 	int control;		/* fail-nth */
 	struct segment made;	/* what the call made, and what it needs */
+	struct fabric own;
+	__u64 offset;
+	int pipe[2];
 	int fd;
 	__u32 made_handle;
 	__u64 raised;		/* of irq, before the call */
@@ -116,7 +119,8 @@ FIXTURE_SETUP(fail_nth)
 	self->peer = node_open(&fabric, 1);
 	self->local = segment_make(&self->node, 4096);
 	self->target = segment_make(&self->peer, 4096);
-	segment_publish(&self->target, DMANIC_RIGHT_WRITE, "target", secret);
+	segment_publish(&self->target, DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE,
+			"target", secret);
 	self->irq = irq_make(&self->peer, 8);
 	self->queue = queue_make(&self->node, 8, 8);
 	self->handle = segment_connect(&self->node, &self->target);
@@ -386,6 +390,74 @@ FIXTURE_VARIANT_ADD(fail_nth, map_segment) {
 };
 FIXTURE_VARIANT_ADD(fail_nth, map_queue) {
 	nothing, call_map_queue, unmap_made,
+};
+
+static int call_map_remote(struct fail_nth_self *self)
+{
+	return map_fd(self, self->node.fd, 4096, MAP_OFFSET(self->handle));
+}
+
+/* Nobody has mapped anything of this node before */
+static void prepare_map_first(struct fail_nth_self *self)
+{
+	struct fabric own = { .nodes = 0 };
+	struct segment target;
+	struct node node;
+
+	fabric_make(&own, "m", 1, NULL);
+	node = node_open(&own, 0);
+	target = segment_make(&node, 4096);
+	segment_export(&target, DMANIC_RIGHT_READ);
+	self->offset = segment_connect_map(&node, &target, NULL);
+	self->fd = node.fd;
+	self->own = own;
+	self->made = target;
+}
+
+static int call_map_first(struct fail_nth_self *self)
+{
+	self->map_bytes = 4096;
+	self->map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->fd,
+			 self->offset);
+	return self->map == MAP_FAILED ? -errno : 0;
+}
+
+static void undo_map_first(struct fail_nth_self *self)
+{
+	if (self->map != MAP_FAILED)
+		ASSERT_EQ(munmap(self->map, self->map_bytes), 0);
+	segment_unmap(&self->made);
+	ASSERT_EQ(close(self->fd), 0);
+	ASSERT_EQ(fabric_delete(self->own.prefix, true), 0);
+}
+
+/* A fault inside of a system call: it cannot be tried again, and is EFAULT */
+static void prepare_fault(struct fail_nth_self *self)
+{
+	ASSERT_EQ(pipe2(self->pipe, O_CLOEXEC), 0);
+	ASSERT_EQ(call_map_remote(self), 0);
+}
+
+static int call_fault(struct fail_nth_self *self)
+{
+	return write(self->pipe[1], self->map, 1) == 1 ? 0 : -errno;
+}
+
+static void undo_fault(struct fail_nth_self *self)
+{
+	ASSERT_EQ(munmap(self->map, self->map_bytes), 0);
+	ASSERT_EQ(close(self->pipe[0]), 0);
+	ASSERT_EQ(close(self->pipe[1]), 0);
+}
+
+FIXTURE_VARIANT_ADD(fail_nth, map_remote) {
+	nothing, call_map_remote, unmap_made,
+};
+FIXTURE_VARIANT_ADD(fail_nth, map_remote_first) {
+	prepare_map_first, call_map_first, undo_map_first,
+};
+FIXTURE_VARIANT_ADD(fail_nth, fault_remote) {
+	prepare_fault, call_fault, undo_fault,
 };
 
 /* ---- the sweep ---- */

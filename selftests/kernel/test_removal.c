@@ -5,12 +5,13 @@
  * Owns: what users of a device get when it is removed by force, that a busy
  * one is not removed without, and that the module stays while it is needed.
  */
-#include "dmanic_test.h"
+#include "remote_map.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -311,6 +312,40 @@ TEST(module, stays_while_anything_is_open)
 	segment_unmap(&segment);
 	EXPECT_TRUE(WAIT_FOR(!unload()));
 	EXPECT_EQ(netlink_find_family(), -ENOENT);
+	ASSERT_EQ(system("modprobe dmanic"), 0);
+	ASSERT_EQ(netlink_find_family(), 0);
+}
+
+/* A mapping of what is another's, and gone, is still handled by the module. */
+TEST(module, stays_while_a_remote_segment_is_mapped)
+{
+	struct segment segment;
+	struct node node, owner;
+	struct fabric own;
+	__u64 value;
+	__u8 *map;
+
+	if (!can_load())
+		SKIP("modprobe would not find dmanic again");
+	bus_catch();
+	fabric_make(&own, "a", 2, NULL);
+	node = node_open(&own, 0);
+	owner = node_open(&own, 1);
+	segment = segment_make(&owner, 4096);
+	segment_export(&segment, DMANIC_RIGHT_READ);
+	map = remote_map(&node, segment_connect_map(&node, &segment, NULL),
+			 4096, PROT_READ);
+	segment_unmap(&segment);
+	node_close(&node);
+	node_close(&owner);
+	EXPECT_EQ(unload(), -EWOULDBLOCK);
+	EXPECT_EQ(bus_load(map, &value), SIGBUS);
+	EXPECT_EQ(fabric_delete(own.prefix, false), -EBUSY);
+	ASSERT_EQ(fabric_delete(own.prefix, true), 0);
+	EXPECT_EQ(unload(), -EWOULDBLOCK);
+	EXPECT_EQ(bus_load(map, &value), SIGBUS);
+	ASSERT_EQ(munmap(map, 4096), 0);
+	EXPECT_TRUE(WAIT_FOR(!unload()));
 	ASSERT_EQ(system("modprobe dmanic"), 0);
 	ASSERT_EQ(netlink_find_family(), 0);
 }

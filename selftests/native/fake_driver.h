@@ -73,6 +73,9 @@ static struct {
 	struct dmanic_refusal refusal;
 	int fail_open;			/* errno of open() */
 	int fail_enter;			/* errno of ENTER */
+	int fail_map;			/* errno of mmap() of a context */
+	uint32_t no_rights;		/* not granted by CONNECT */
+	bool no_map;			/* remote segments cannot be mapped */
 	uint32_t abi;
 	uint64_t features;
 
@@ -85,11 +88,18 @@ static struct {
 	struct dmanic_segment_export export;
 	struct dmanic_connect connect;
 	unsigned int destroyed;
+	struct {			/* of a context, the last */
+		uint64_t offset;
+		size_t bytes;
+		int prot;
+	} mapped;
+	size_t unmapped;		/* bytes, of the last */
 
 	struct fake_object *object[FAKE_FDS];
 	struct fake_object *handle[FAKE_HANDLES];
 	uint32_t handles;
-	uint8_t segment[4 * FAKE_PAGE];	/* any segment's memory */
+	/* any segment's memory */
+	_Alignas(FAKE_PAGE) uint8_t segment[4 * FAKE_PAGE];
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 } fake = {
@@ -113,6 +123,9 @@ static inline void fake_reset(void)
 	fake.fail_with = 0;
 	fake.fail_open = 0;
 	fake.fail_enter = 0;
+	fake.fail_map = 0;
+	fake.no_rights = 0;
+	fake.no_map = false;
 	fake.abi = DMANIC_ABI_VERSION;
 	fake.features = 0;
 	fake.enters = 0;
@@ -216,8 +229,16 @@ void *__wrap_mmap(void *addr, size_t bytes, int prot, int flags, int fd,
 	}
 	if (!object)
 		return __real_mmap(addr, bytes, prot, flags, fd, offset);
-	if (object->kind == FAKE_CONTEXT)
+	if (object->kind == FAKE_CONTEXT && fake.fail_map) {
+		errno = fake.fail_map;
+		return MAP_FAILED;
+	}
+	if (object->kind == FAKE_CONTEXT) {
+		fake.mapped.offset = (uint64_t)offset;
+		fake.mapped.bytes = bytes;
+		fake.mapped.prot = prot;
 		return fake.segment;
+	}
 	if (bytes != object->map_bytes || offset)
 		abort();
 	return object->map;
@@ -227,6 +248,8 @@ int __wrap_munmap(void *addr, size_t bytes)
 {
 	bool ours = addr == fake.segment;
 
+	if (ours)
+		fake.unmapped = bytes;
 	pthread_mutex_lock(&fake.lock);
 	for (int fd = 0; fd < FAKE_FDS; fd++)
 		ours |= fake.object[fd] && fake.object[fd]->map == addr;
@@ -515,7 +538,10 @@ static int fake_connect(struct dmanic_connect *arg)
 	arg->handle = ++fake.handles;
 	fake.handle[arg->handle] = irq;
 	arg->length = irq ? irq->depth : sizeof(fake.segment);
-	arg->rights = DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE;
+	arg->rights = (DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE) &
+		      ~fake.no_rights;
+	if (!irq && !fake.no_map && arg->rights & DMANIC_RIGHT_READ)
+		arg->mmap_offset = 1ULL << 62 | (uint64_t)arg->handle << 40;
 	return 0;
 }
 

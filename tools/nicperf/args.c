@@ -39,9 +39,10 @@ static const char help[] =
 "--peer-device, which must be nodes of one link.\n"
 "\n"
 "Commands\n"
-"  latency    half a round trip of put and notify between two threads, and\n"
-"             an atomic from post to completion\n"
-"  bandwidth  put, get and strided put, beside memcpy between the same\n"
+"  latency    half a round trip of put and notify between two threads, and of\n"
+"             stores through a mapping (pio) and notify; an atomic from post to\n"
+"             completion\n"
+"  bandwidth  put, get, strided put and pio, beside memcpy between the same\n"
 "             segments by the same CPU, measured in turn; with --op also\n"
 "             list and blocks: what strided moves, by a list of its blocks,\n"
 "             and with a put for each\n"
@@ -56,8 +57,8 @@ static const char help[] =
 "  -s, --size LIST         bytes: 8,64k,1M or 8-4M for all doublings\n"
 "                          (latency, bandwidth; default: 8-4M)\n"
 "      --depth LIST        operations in flight (bandwidth; default: 1,4,16)\n"
-"  -o, --op LIST           put,get,strided,list,blocks (bandwidth; default:\n"
-"                          the first three)\n"
+"  -o, --op LIST           put,get,strided,pio,list,blocks (bandwidth; latency:\n"
+"                          with pio or without; default: the first four)\n"
 "  -w, --wait HOW          poll, sleep or both (latency, bandwidth; default:\n"
 "                          both for latency, poll for bandwidth)\n"
 "      --way HOW           enter, a system call for each batch; thread, a thread\n"
@@ -156,7 +157,7 @@ static const char *option_name(int option)
 static const char *parse_ops(const char *text, unsigned int *ops)
 {
 	static const enum op known[] = {
-		OP_PUT, OP_GET, OP_STRIDED, OP_LIST, OP_BLOCKS,
+		OP_PUT, OP_GET, OP_STRIDED, OP_PIO, OP_LIST, OP_BLOCKS,
 	};
 	size_t length, i;
 
@@ -170,7 +171,7 @@ static const char *parse_ops(const char *text, unsigned int *ops)
 				bit = 1U << known[i];
 		if (!bit)
 			return "has an unknown operation: use put, get, "
-				"strided, list, blocks";
+				"strided, pio, list, blocks";
 		*ops |= bit;
 		if (!text[length])
 			return NULL;
@@ -346,7 +347,8 @@ static void options_defaults(struct options *opt)
 		opt->device = DEFAULT_DEVICE;
 	size_list_parse("8-4M", &opt->sizes);
 	count_list_parse("1,4,16", DEPTH_MAX, &opt->depths);
-	opt->ops = 1U << OP_PUT | 1U << OP_GET | 1U << OP_STRIDED;
+	opt->ops = 1U << OP_PUT | 1U << OP_GET | 1U << OP_STRIDED |
+		   1U << OP_PIO;
 	opt->block = 256;
 	opt->time_ns = 100000000;
 	opt->samples = 11;

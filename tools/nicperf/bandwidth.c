@@ -104,6 +104,12 @@ static void points_add_sizes(struct bandwidth *bw, enum op op, enum wait wait)
 	const struct options *opt = &bw->run->opt;
 	unsigned int depth, size;
 
+	/* Stores are done when they are: depth is about operations */
+	if (op == OP_PIO) {
+		for (size = 0; size < opt->sizes.n; size++)
+			points_add(bw, op, wait, opt->sizes.value[size], 1);
+		return;
+	}
 	for (depth = 0; depth < opt->depths.n; depth++)
 		for (size = 0; size < opt->sizes.n; size++)
 			points_add(bw, op, wait, opt->sizes.value[size],
@@ -128,7 +134,9 @@ static bool points_create(struct bandwidth *bw, struct run *run)
 		return false;
 	for (op = 0; op < OP_COUNT; op++)
 		for (wait = 0; wait < WAIT_COUNT; wait++)
-			if (opt->ops & 1U << op && waits & 1U << wait)
+			if (opt->ops & 1U << op && waits & 1U << wait &&
+			    !(op == OP_PIO && wait == WAIT_SLEEP &&
+			      waits & 1U << WAIT_POLL))
 				points_add_sizes(bw, op, wait);
 	for (i = 0; opt->check && i < BOUNDS; i++)
 		if (!points_find(bw, bounds[i].depth, &found))

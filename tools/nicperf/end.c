@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <linux/dmanic.h>
+
 #include "end.h"
 
 #define END_ENTRIES	1024
@@ -138,6 +140,22 @@ err_close:
 	return ret;
 }
 
+/* Where the link has it */
+static int end_map(struct end *end)
+{
+	void *map;
+	int ret;
+
+	if (!(end->info.features & DMANIC_FEATURE_MAP_REMOTE))
+		return 0;
+	ret = nic_map_remote(end->remote, 0, nic_remote_bytes(end->remote),
+			     &map);
+	if (ret)
+		return end_fail(end, ret, "map the other end's segment");
+	end->map = map;
+	return 0;
+}
+
 int end_connect(struct end *end, const struct job *job, uint32_t node,
 		const char *role, uint64_t timeout_ns)
 {
@@ -150,6 +168,9 @@ int end_connect(struct end *end, const struct job *job, uint32_t node,
 	if (ret)
 		return end_fail(end, ret, "connect to the other end");
 	end->remote_half = nic_remote_bytes(end->remote) / 2;
+	ret = end_map(end);
+	if (ret)
+		return ret;
 	end_name(name, job, role, "bell");
 	ret = nic_connect_irq_name(end->ctx, node, name, job->secret,
 				   timeout_ns, &end->bell);
@@ -163,12 +184,15 @@ void end_close(struct end *end)
 {
 	nic_queue_destroy(end->queue);
 	nic_disconnect(end->bell);
+	if (end->map)
+		nic_unmap_remote(end->map, nic_remote_bytes(end->remote));
 	nic_disconnect(end->remote);
 	nic_irq_destroy(end->irq);
 	nic_segment_free(end->segment);
 	nic_close(end->ctx);
 	end->queue = NULL;
 	end->bell = NULL;
+	end->map = NULL;
 	end->remote = NULL;
 	end->irq = NULL;
 	end->segment = NULL;

@@ -50,6 +50,8 @@ struct job {
  * @entries: operations that can be in flight
  * @remote: the other end's segment
  * @remote_half: where its upper half begins
+ * @map: the other end's segment, mapped here; NULL: it cannot be
+ * @by_pio: send by stores to @map; set by the end that measures
  * @bell: the other end's interrupt
  * @seen: events taken from @irq
  * @abort: the other thread gave up; NULL: there is none
@@ -67,6 +69,8 @@ struct end {
 	struct nic_irq *irq;
 	struct nic_remote *remote;
 	uint64_t remote_half;
+	char *map;
+	atomic_bool by_pio;
 	struct nic_remote *bell;
 	uint64_t seen;
 	const atomic_bool *abort;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * latency.c - ping-pong of puts with notify between two ends
+ * latency.c - ping-pong of puts with notify between two ends, and of stores
  *
  * One thread puts and raises the other end's interrupt, which wakes the other
  * thread, which does the same in return. Half of the round trip is the time
  * from the first post to the moment the data and the event are seen. Every
- * round trip is one sample.
+ * round trip is one sample. Where the other end can be mapped, the same is done
+ * with stores, a flush and a notify instead of the put.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,6 +22,7 @@
 #define SAMPLES_MOST	(1U << 17)
 
 static const struct column latency_columns[] = {
+	{ "operation", true },
 	{ "wait", true },
 	{ "size [B]", false },
 	{ "P50 [us]", false },
@@ -174,18 +176,23 @@ static void latency_line(struct pingpong *pair, enum wait wait, uint64_t bytes,
 			 const struct stats *stats)
 {
 	struct report_point point = {
-		.name = wait == WAIT_POLL ? "latency poll" : "latency sleep",
 		.unit = "us",
 		.stats = stats,
 		.sized = true,
 		.size_bytes = bytes,
 	};
+	enum op op = pair->run->near.by_pio ? OP_PIO : OP_PUT;
 	struct table *table = pair->table;
-	char text[SIZE_TEXT];
+	char text[SIZE_TEXT], name[64];
 	struct cJSON *result;
 
+	snprintf(name, sizeof(name), "latency %s%s",
+		 op == OP_PIO ? "pio " : "", wait_name(wait));
+	point.name = name;
 	result = report_result(pair->run->report, &point);
+	report_param_text(result, "operation", op_name(op));
 	report_param_text(result, "wait", wait_name(wait));
+	table_cell(table, "%s", op_name(op));
 	table_cell(table, "%s", wait_name(wait));
 	table_cell(table, "%s", size_print(bytes, text));
 	table_cell(table, "%.2f", stats->median);
@@ -195,15 +202,18 @@ static void latency_line(struct pingpong *pair, enum wait wait, uint64_t bytes,
 	table_cell(table, "%zu", stats->samples);
 }
 
-static int latency_size(struct pingpong *pair, enum wait wait, uint64_t bytes)
+static int latency_size(struct pingpong *pair, enum wait wait, uint64_t bytes,
+			bool pio)
 {
 	uint64_t payload = bytes << PONG_BYTES_SHIFT;
 	struct stats stats;
 	char text[SIZE_TEXT], what[64];
 	int ret, i;
 
-	snprintf(what, sizeof(what), "latency %s %s", wait_name(wait),
-		 size_print(bytes, text));
+	atomic_store(&pair->run->near.by_pio, pio);
+	atomic_store(&pair->run->far.by_pio, pio);
+	snprintf(what, sizeof(what), "latency %s%s %s", pio ? "pio " : "",
+		 wait_name(wait), size_print(bytes, text));
 	run_step(pair->run, what);
 	if (wait == WAIT_SLEEP)
 		payload |= PONG_SLEEP;
@@ -234,12 +244,18 @@ static unsigned int wait_count(unsigned int waits)
 	return (unsigned int)__builtin_popcount(waits);
 }
 
+/* Is it to be measured with stores, too */
+static bool latency_pio(const struct run *run)
+{
+	return run->near.map && run->far.map && run->opt.ops & 1U << OP_PIO;
+}
+
 uint64_t latency_steps(const struct run *run)
 {
 	unsigned int waits = latency_waits(run);
 
-	return (uint64_t)wait_count(waits) * run->opt.sizes.n +
-	       atomic_steps(run, waits);
+	return (uint64_t)wait_count(waits) * run->opt.sizes.n *
+		(latency_pio(run) ? 2 : 1) + atomic_steps(run, waits);
 }
 
 /* Two threads that spin on one CPU would measure the scheduler */
@@ -271,12 +287,17 @@ int latency_run(struct run *run)
 	waits = latency_waits(run);
 	if (waits & 1U << WAIT_POLL && cpu_check_handoff(run))
 		return -1;
-	run_title(run, "latency: half a round trip of put and notify");
+	run_title(run, "latency: half a round trip of put (pio: stores) and notify");
 	if (pair_start(&pair, run))
 		return -1;
-	for (wait = 0; wait < WAIT_COUNT; wait++)
-		for (i = 0; waits & 1U << wait && i < sizes->n && !ret; i++)
-			ret = latency_size(&pair, wait, sizes->value[i]);
+	for (wait = 0; wait < WAIT_COUNT; wait++) {
+		for (i = 0; waits & 1U << wait && i < sizes->n && !ret; i++) {
+			ret = latency_size(&pair, wait, sizes->value[i], false);
+			if (!ret && latency_pio(run))
+				ret = latency_size(&pair, wait,
+						   sizes->value[i], true);
+		}
+	}
 	ret = pair_stop(&pair, ret);
 	return ret ? ret : atomic_run(run, waits);
 }

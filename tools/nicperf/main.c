@@ -148,6 +148,13 @@ static int features_check(struct run *run)
 		run_note("%s cannot put by a list; left out", run->near.device);
 		run->opt.ops &= ~(1U << OP_LIST);
 	}
+	if (run->opt.commands & (COMMAND_LATENCY | COMMAND_BANDWIDTH) &&
+	    run->opt.ops & 1U << OP_PIO &&
+	    !(features & DMANIC_FEATURE_MAP_REMOTE)) {
+		run_note("memory of %s cannot be mapped; pio is left out",
+			 run->far.device);
+		run->opt.ops &= ~(1U << OP_PIO);
+	}
 	return 0;
 }
 

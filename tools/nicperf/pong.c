@@ -11,10 +11,27 @@
 #include "pattern.h"
 #include "pong.h"
 
+/* Stores instead of a put: the notify comes after them */
+static int pong_store(struct end *end, uint64_t payload)
+{
+	char *to = end->map + end->remote_half;
+	int ret;
+
+	memcpy(to, end_send(end), pong_bytes(payload));
+	nic_pio_flush(to);
+	ret = nic_post_notify(end->queue, end->bell, payload, NIC_SILENT,
+			      payload);
+	if (ret)
+		return end_fail(end, ret, "post a notify");
+	return end_submit(end, 1);
+}
+
 int pong_send(struct end *end, uint64_t payload)
 {
 	int ret;
 
+	if (atomic_load(&end->by_pio))
+		return pong_store(end, payload);
 	/*
 	 * SILENT: the answer tells that the put was placed. One may be posted
 	 * while the one before has not been acknowledged, with the same data.

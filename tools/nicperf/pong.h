@@ -38,7 +38,7 @@ static inline uint32_t pong_sequence(uint64_t payload)
 	return (uint32_t)(payload & PONG_SEQUENCE);
 }
 
-/* Put what @payload says into the other end and raise its interrupt */
+/* Put (or store, with @by_pio) what @payload says into the other end and raise its interrupt */
 int pong_send(struct end *end, uint64_t payload);
 
 /* Answer until told to stop; waits for the first one as @wait says */

@@ -3,6 +3,7 @@
  * work.c - a window of operations in flight
  */
 #include <errno.h>
+#include <string.h>
 
 #include "work.h"
 
@@ -14,6 +15,7 @@ const char *op_name(enum op op)
 		[OP_PUT] = "put",
 		[OP_GET] = "get",
 		[OP_STRIDED] = "strided",
+		[OP_PIO] = "pio",
 		[OP_LIST] = "list",
 		[OP_BLOCKS] = "blocks",
 		[OP_NOTIFY] = "notify",
@@ -103,6 +105,7 @@ int work_post(const struct work *work, unsigned int slot)
 		ret = nic_post_notify(end->queue, end->bell, slot, 0, slot);
 		break;
 	case OP_NOP:
+	case OP_PIO:
 	case OP_COUNT:
 		ret = nic_post_nop(end->queue, 0, slot);
 		break;
@@ -147,6 +150,26 @@ static int window_fill(const struct work *work, struct window *window,
 	return 0;
 }
 
+/* No queue, nothing in flight */
+static int work_store(const struct work *work, uint64_t count, uint64_t *ns)
+{
+	struct end *end = work->end;
+	char *to = end->map + end->remote_half;
+	unsigned int slot = 0;
+	uint64_t start, i;
+
+	start = now_ns();
+	for (i = 0; i < count; i++) {
+		memcpy(to + slot * work->extent,
+		       end_send(end) + slot * work->extent, work->bytes);
+		nic_pio_flush(to);
+		if (++slot == work->slots)
+			slot = 0;
+	}
+	*ns = now_ns() - start;
+	return 0;
+}
+
 int work_run(void *arg, uint64_t count, uint64_t *ns)
 {
 	const struct work *work = arg;
@@ -155,6 +178,8 @@ int work_run(void *arg, uint64_t count, uint64_t *ns)
 	uint64_t start;
 	int ret;
 
+	if (work->op == OP_PIO)
+		return work_store(work, count, ns);
 	start = now_ns();
 	while (window.to_post || window.in_flight) {
 		n = window_room(work, &window);

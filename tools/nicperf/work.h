@@ -14,6 +14,7 @@ enum op {
 	OP_PUT,
 	OP_GET,
 	OP_STRIDED,	/* put */
+	OP_PIO,		/* stores through a mapping, and a flush */
 	OP_LIST,	/* the same blocks, by a list */
 	OP_BLOCKS,	/* the same blocks, a put each */
 	OP_NOTIFY,
