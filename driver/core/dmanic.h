@@ -253,6 +253,8 @@ void dmanic_mem_put(struct dmanic_mem *mem, unsigned int nr);
 void dmanic_mem_put_sleep(struct dmanic_mem *mem);
 void *dmanic_mem_vmap(struct dmanic_mem *mem);
 int dmanic_mem_mmap(struct dmanic_mem *mem, struct vm_area_struct *vma, u64 offset);
+size_t dmanic_mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
+		      void **addr);
 void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *src,
 		     u64 src_offset, u64 length);
 int dmanic_mem_init(void);

@@ -392,11 +392,16 @@ int dmanic_mem_mmap(struct dmanic_mem *mem, struct vm_area_struct *vma, u64 offs
 	return 0;
 }
 
-/*
- * The contiguous piece at @offset, at most @length (which is within @mem) and
- * MEM_MAX_RUN bytes. Return: its bytes; @addr is its kernel address.
+/**
+ * dmanic_mem_run() - the contiguous piece at an offset
+ * @mem: the memory
+ * @offset: into @mem
+ * @length: at most so many bytes, which are within @mem
+ * @addr: out: its kernel address
+ *
+ * Return: its bytes, MEM_MAX_RUN at most.
  */
-static size_t mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
+size_t dmanic_mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
 		      void **addr)
 {
 	u64 pos = mem->first + offset;
@@ -427,8 +432,8 @@ void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *
 	size_t run;
 
 	while (length) {
-		run = mem_run(dst, dst_offset, length, &to);
-		run = mem_run(src, src_offset, run, &from);
+		run = dmanic_mem_run(dst, dst_offset, length, &to);
+		run = dmanic_mem_run(src, src_offset, run, &from);
 		memmove(to, from, run);
 		dst_offset += run;
 		src_offset += run;
