@@ -54,6 +54,8 @@ static const struct member stats_members[] = {
 	{ "notifies_raised", DMANIC_STATS_A_NOTIFIES_RAISED },
 	{ "target_refused", DMANIC_STATS_A_TARGET_REFUSED },
 	{ "doorbells", DMANIC_STATS_A_DOORBELLS },
+	{ "dma_bytes", DMANIC_STATS_A_DMA_BYTES },
+	{ "dma_fallbacks", DMANIC_STATS_A_DMA_FALLBACKS },
 };
 
 static void must(const void *memory)
@@ -89,6 +91,23 @@ static cJSON *put_result(struct nicctl *ctl, const struct device *device)
 	return result;
 }
 
+/* Where there is no engine, its name and threshold are left out */
+static void put_dma(cJSON *result, const struct device *device)
+{
+	static const struct member threshold = {
+		"threshold_bytes", DMANIC_A_DMA_THRESHOLD,
+	};
+	cJSON *dma = cJSON_AddObjectToObject(result, "dma");
+
+	must(dma);
+	must(cJSON_AddStringToObject(dma, "state", device_dma_state(device)));
+	if (*device->dma_engine)
+		must(cJSON_AddStringToObject(dma, "engine",
+					     device->dma_engine));
+	if (device->number[DMANIC_A_DMA_THRESHOLD])
+		put_members(dma, &threshold, 1, device->number);
+}
+
 static void report_device(struct nicctl *ctl, const struct device *device)
 {
 	cJSON *result = put_result(ctl, device);
@@ -100,6 +119,7 @@ static void report_device(struct nicctl *ctl, const struct device *device)
 	must(cJSON_AddStringToObject(result, "state", device_state(device)));
 	put_members(result, device_members, ARRAY_SIZE(device_members),
 		    device->number);
+	put_dma(result, device);
 	if (!*device->model_name)
 		return;
 	model = cJSON_AddObjectToObject(result, "model");
@@ -205,6 +225,19 @@ static void model_lines(const struct device *device)
 	       model[DMANIC_MODEL_A_SEED]);
 }
 
+/* "dma0chan0, used from 64K bytes on", "dma0chan0, slow", "none" */
+static void dma_line(const struct device *device)
+{
+	uint64_t threshold = device->number[DMANIC_A_DMA_THRESHOLD];
+	char size[SIZE_TEXT];
+
+	printf("    dma engine  %s%s%s", device->dma_engine,
+	       *device->dma_engine ? ", " : "", device_dma_state(device));
+	if (threshold)
+		printf(" from %s bytes on", size_print(threshold, size));
+	putchar('\n');
+}
+
 void show_device(struct nicctl *ctl, const struct device *device)
 {
 	const uint64_t *number = device->number;
@@ -224,6 +257,7 @@ void show_device(struct nicctl *ctl, const struct device *device)
 	printf("    interrupts  %" PRIu64 "\n", number[DMANIC_A_IRQS]);
 	printf("    pinned      %s bytes\n",
 	       size_print(number[DMANIC_A_PINNED], size));
+	dma_line(device);
 	if (*device->model_name)
 		model_lines(device);
 }
@@ -235,7 +269,8 @@ static void stats_table(const struct devices *devices)
 		{ "FAILED", false }, { "WRITTEN [B]", false },
 		{ "READ [B]", false }, { "NOTIFIES SENT", false },
 		{ "RAISED", false }, { "REFUSED", false },
-		{ "DOORBELLS", false },
+		{ "DOORBELLS", false }, { "BY DMA [B]", false },
+		{ "FALLBACKS", false },
 	};
 	struct table *table = table_create(columns, ARRAY_SIZE(columns));
 	const struct device *device = devices->device;
