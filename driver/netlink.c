@@ -51,6 +51,23 @@ static enum dmanic_dev_state dmanic_node_state(struct dmanic_node *node)
 	return DMANIC_DEV_UP;
 }
 
+static int dmanic_dma_put_attrs(struct sk_buff *skb, struct dmanic_node *node)
+{
+	struct dmanic_dma_info info;
+
+	if (!node->link->tell_dma)
+		return 0;
+	node->link->tell_dma(node, &info);
+	if (nla_put_u32(skb, DMANIC_A_DMA_STATE, info.state))
+		return -EMSGSIZE;
+	if (*info.name && nla_put_string(skb, DMANIC_A_DMA_ENGINE, info.name))
+		return -EMSGSIZE;
+	if (info.threshold &&
+	    nla_put_u32(skb, DMANIC_A_DMA_THRESHOLD, info.threshold))
+		return -EMSGSIZE;
+	return 0;
+}
+
 static int dmanic_dev_put(struct sk_buff *skb, struct dmanic_node *node)
 {
 	u64 pinned = atomic64_read(&node->pinned);
@@ -71,7 +88,8 @@ static int dmanic_dev_put(struct sk_buff *skb, struct dmanic_node *node)
 			atomic_read(&node->nr[DMANIC_KIND_QUEUE])) ||
 	    nla_put_u32(skb, DMANIC_A_IRQS,
 			atomic_read(&node->nr[DMANIC_KIND_IRQ])) ||
-	    nla_put_u64_64bit(skb, DMANIC_A_PINNED, pinned, DMANIC_A_PAD))
+	    nla_put_u64_64bit(skb, DMANIC_A_PINNED, pinned, DMANIC_A_PAD) ||
+	    dmanic_dma_put_attrs(skb, node))
 		return -EMSGSIZE;
 	return dmanic_netlink_model_put(skb, node);
 }

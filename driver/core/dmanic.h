@@ -278,6 +278,8 @@ void dmanic_mem_read(const struct dmanic_mem *mem, u64 offset, void *to, size_t 
 int dmanic_mem_mmap(struct dmanic_mem *mem, struct vm_area_struct *vma, u64 offset);
 vm_fault_t dmanic_mem_fault(struct dmanic_mem *mem, struct vm_fault *vmf,
 			    unsigned long page);
+size_t dmanic_mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
+		      void **addr);
 void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *src,
 		     u64 src_offset, u64 length);
 int dmanic_mem_init(void);

@@ -481,11 +481,16 @@ vm_fault_t dmanic_mem_fault(struct dmanic_mem *mem, struct vm_fault *vmf,
 	return mem_fault_pages(mem, vmf, page, nr);
 }
 
-/*
- * The contiguous piece at @offset, at most @length (which is within @mem) and
- * MEM_MAX_RUN bytes. Return: its bytes; @addr is its kernel address.
+/**
+ * dmanic_mem_run() - the contiguous piece at an offset
+ * @mem: the memory
+ * @offset: into @mem
+ * @length: at most so many bytes, which are within @mem
+ * @addr: out: its kernel address
+ *
+ * Return: its bytes, MEM_MAX_RUN at most.
  */
-static size_t mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
+size_t dmanic_mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
 		      void **addr)
 {
 	u64 pos = mem->first + offset;
@@ -516,8 +521,8 @@ void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *
 	size_t run;
 
 	while (length) {
-		run = mem_run(dst, dst_offset, length, &to);
-		run = mem_run(src, src_offset, run, &from);
+		run = dmanic_mem_run(dst, dst_offset, length, &to);
+		run = dmanic_mem_run(src, src_offset, run, &from);
 		memmove(to, from, run);
 		dst_offset += run;
 		src_offset += run;
@@ -541,7 +546,7 @@ noinline void dmanic_mem_read(const struct dmanic_mem *mem, u64 offset, void *to
 	size_t run;
 
 	for (; length; length -= run) {
-		run = mem_run(mem, offset, length, &from);
+		run = dmanic_mem_run(mem, offset, length, &from);
 		memcpy(to, from, run);
 		offset += run;
 		to += run;

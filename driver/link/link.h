@@ -14,6 +14,18 @@
 #include "model.h"
 
 /**
+ * struct dmanic_dma_info - a DMA engine that copies for a node
+ * @state: enum dmanic_dma_state
+ * @threshold: contiguous bytes from which on it is used; 0: it is not
+ * @name: of its channel, valid as long as the node; empty: there never was one
+ */
+struct dmanic_dma_info {
+	u32 state;
+	u32 threshold;
+	const char *name;
+};
+
+/**
  * struct dmanic_link_ops - what a link can do
  * @type: "loop"
  * @features: DMANIC_FEATURE_* it has
@@ -38,6 +50,8 @@
  * @get_model: tell the cost model
  * @set_failed: let the node stop answering, or restart
  * @failed: is it set
+ * @tell_dma: what DMA engine of the machine it copies with; NULL: it copies
+ *	with none. Under dmanic_nodes_lock.
  * @release: give back the struct that embeds @node
  */
 struct dmanic_link_ops {
@@ -59,6 +73,7 @@ struct dmanic_link_ops {
 	void (*get_model)(struct dmanic_node *node, struct dmanic_model *model);
 	void (*set_failed)(struct dmanic_node *node, bool failed);
 	bool (*failed)(struct dmanic_node *node);
+	void (*tell_dma)(struct dmanic_node *node, struct dmanic_dma_info *info);
 	void (*release)(struct dmanic_node *node);
 };
 

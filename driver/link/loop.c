@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 
 #include "compat.h"
+#include "dma.h"
 #include "dmanic.h"
 #include "link.h"
 #include "loop.h"
@@ -230,6 +231,11 @@ static bool loop_failed(struct dmanic_node *node)
 	return READ_ONCE(to_loop(node)->failed);
 }
 
+static void loop_tell_dma(struct dmanic_node *node, struct dmanic_dma_info *info)
+{
+	dmanic_dma_tell(to_loop(node)->dma, info);
+}
+
 /* Who waits for a name on another node sleeps there */
 static void loop_wake_all(struct loop_fabric *fabric)
 {
@@ -289,6 +295,7 @@ static const struct dmanic_link_ops loop_ops = {
 	.get_model = loop_get_model,
 	.set_failed = loop_set_failed,
 	.failed = loop_failed,
+	.tell_dma = loop_tell_dma,
 	.release = loop_release,
 };
 
@@ -317,7 +324,7 @@ static struct loop_node *loop_node_new(struct net *net, struct loop_fabric *fabr
 	return ln;
 
 err_worker:
-	kthread_stop(ln->worker);
+	dmanic_loop_engine_end(ln);
 err_free:
 	kfree(ln);
 	return ERR_PTR(ret);
@@ -336,7 +343,7 @@ static int loop_node_create(struct net *net, struct loop_fabric *fabric,
 	loop_set_model(&ln->node, model);
 	ret = dmanic_node_add(&ln->node);
 	if (ret) {
-		kthread_stop(ln->worker);
+		dmanic_loop_engine_end(ln);
 		dmanic_node_put(&ln->node);
 		return ret;
 	}
@@ -366,6 +373,11 @@ int dmanic_loop_create(struct net *net, const char *prefix, u32 nodes,
 	fabric = kzalloc(struct_size(fabric, nodes, nodes), GFP_KERNEL);
 	if (!fabric)
 		return -ENOMEM;
+	fabric->dma = dmanic_dma_create();
+	if (!fabric->dma) {
+		kfree(fabric);
+		return -ENOMEM;
+	}
 	kref_init(&fabric->ref);
 	fabric->nr_nodes = nodes;
 	for (id = 0; id < nodes && !ret; id++)
@@ -376,6 +388,8 @@ int dmanic_loop_create(struct net *net, const char *prefix, u32 nodes,
 		if (ln)
 			dmanic_node_remove(&ln->node);
 	}
+	/* Each node has its own reference */
+	dmanic_dma_put(fabric->dma);
 	kref_put(&fabric->ref, loop_fabric_free);
 	return ret;
 }

@@ -14,11 +14,13 @@
 /**
  * struct loop_fabric - nodes made together
  * @ref: one for each node's struct
+ * @dma: the nodes' engine, while they are made
  * @nr_nodes: length of @nodes
  * @nodes: by node id; NULL once removed
  */
 struct loop_fabric {
 	struct kref ref;
+	struct dmanic_dma *dma;
 	u32 nr_nodes;
 	struct loop_node __rcu *nodes[];
 };
@@ -28,6 +30,7 @@ struct loop_fabric {
  * @node: what the core sees
  * @fabric: the others
  * @worker: the engine's thread
+ * @dma: a DMA engine of the machine; until the worker has ended
  * @failed: does not answer
  * @free: the model costs nothing
  * @since: the worker's: when it last began to run or to sleep
@@ -44,6 +47,7 @@ struct loop_node {
 	struct dmanic_node node;
 	struct loop_fabric *fabric;
 	struct task_struct *worker;
+	struct dmanic_dma *dma;
 	bool failed;
 	bool free;
 	u64 since;
@@ -68,6 +72,7 @@ u32 dmanic_loop_peer(struct loop_node *ln, const struct dmanic_target *target,
 
 /* loop_engine.c */
 int dmanic_loop_engine_init(struct loop_node *ln, const char *name);
+void dmanic_loop_engine_end(struct loop_node *ln);
 void dmanic_loop_engine_stop(struct loop_node *ln);
 u64 dmanic_loop_submit(struct dmanic_node *node, struct list_head *ops);
 void dmanic_loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue);

@@ -4,7 +4,8 @@
  *
  * A worker does the node's operations, each queue's in the order they were
  * posted, the queues in turn. Data are copied once, from the pages of the
- * initiator's segment to those of the target's.
+ * initiator's segment to those of the target's: by the CPU, or by a DMA engine
+ * of the machine where that is faster (dma.c).
  *
  * Without a model an operation that is longer than a slice goes back to its
  * queue when others wait: who posts gigabytes does not hold up who posts a
@@ -27,6 +28,7 @@
 #include <linux/sched.h>
 
 #include "compat.h"
+#include "dma.h"
 #include "dmanic.h"
 #include "link.h"
 #include "loop.h"
@@ -39,6 +41,8 @@
 #define LOOP_CHUNK	SZ_256K
 /* Chunks copied for one queue while others wait */
 #define LOOP_SLICE	4
+
+static_assert(LOOP_CHUNK <= DMANIC_DMA_MAX);
 
 static bool loop_is_list(const struct dmanic_op *op)
 {
@@ -92,6 +96,13 @@ static void loop_rested(struct loop_node *ln)
 		sched_set_fifo_low(current);
 		ln->normal = false;
 	}
+}
+
+/* The worker slept for so long, somewhen since it was last looked at */
+static void loop_slept(struct loop_node *ln, u64 ns)
+{
+	ln->debt -= min(ln->debt, ns);
+	ln->since += ns;
 }
 
 static bool loop_give_up(const struct dmanic_op *op)
@@ -150,16 +161,37 @@ static u32 loop_target_get(struct loop_node *ln, const struct dmanic_op *op,
 	return status;
 }
 
+/* Copy with the DMA engine; false: it is not there, or in use */
+static bool loop_copy_dma(struct loop_node *ln, struct dmanic_mem *dst, u64 dst_offset,
+			  struct dmanic_mem *src, u64 src_offset, u64 bytes)
+{
+	struct dmanic_dma_copy copy = {
+		.dst = dst, .dst_offset = dst_offset,
+		.src = src, .src_offset = src_offset, .bytes = bytes,
+	};
+
+	if (!dmanic_dma_run(ln->dma, &copy))
+		return false;
+	dmanic_stat_add(&ln->node, DMANIC_STATS_A_DMA_BYTES, copy.moved);
+	dmanic_stat_add(&ln->node, DMANIC_STATS_A_DMA_FALLBACKS, copy.fallbacks);
+	loop_slept(ln, copy.slept_ns);
+	return true;
+}
+
 static __always_inline void
 loop_copy_piece(const struct dmanic_op *op, struct dmanic_export *export,
 		u64 local, u64 remote, u64 bytes)
 {
+	struct loop_node *ln = to_loop(op->queue->node);
 	struct dmanic_mem *dst = export->mem, *src = op->mem;
 
 	if (op->read) {
 		swap(dst, src);
 		swap(local, remote);
 	}
+	if (unlikely(bytes >= dmanic_dma_threshold(ln->dma)) &&
+	    loop_copy_dma(ln, dst, remote, src, local, bytes))
+		return;
 	if (!dmanic_mem_copy_small(dst, remote, src, local, bytes))
 		dmanic_mem_copy(dst, remote, src, local, bytes);
 }
@@ -417,8 +449,9 @@ static int loop_worker(void *data)
 	struct loop_node *ln = data;
 	struct dmanic_op *op;
 
-	ln->since = ktime_get_ns();
 	sched_set_fifo_low(current);
+	dmanic_dma_measure(ln->dma);
+	ln->since = ktime_get_ns();
 	/* What is pending when it has to stop is taken by engine_stop() */
 	while (!kthread_should_stop()) {
 		op = loop_next(ln);
@@ -548,7 +581,7 @@ void dmanic_loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue)
 
 /**
  * dmanic_loop_engine_init() - make the worker of a node
- * @ln: new; the caller wakes the worker once the node is complete
+ * @ln: new, in its fabric; the caller wakes the worker once the node is complete
  * @name: of the node
  *
  * Return: 0 or -errno.
@@ -563,7 +596,18 @@ int dmanic_loop_engine_init(struct loop_node *ln, const char *name)
 	if (IS_ERR(worker))
 		return PTR_ERR(worker);
 	ln->worker = worker;
+	ln->dma = dmanic_dma_get(ln->fabric->dma);
 	return 0;
+}
+
+/**
+ * dmanic_loop_engine_end() - end the worker and give back its DMA engine
+ * @ln: nobody wakes the worker any more
+ */
+void dmanic_loop_engine_end(struct loop_node *ln)
+{
+	kthread_stop(ln->worker);
+	dmanic_dma_put(ln->dma);
 }
 
 /**
@@ -575,7 +619,7 @@ void dmanic_loop_engine_stop(struct loop_node *ln)
 	struct dmanic_queue *queue, *next;
 	LIST_HEAD(ops);
 
-	kthread_stop(ln->worker);
+	dmanic_loop_engine_end(ln);
 	spin_lock(&ln->lock);
 	list_for_each_entry_safe(queue, next, &ln->turns, turn) {
 		list_splice_tail_init(&queue->pending, &ops);

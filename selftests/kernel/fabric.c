@@ -248,6 +248,15 @@ static void read_attr(const struct nlattr *attr, struct device *device)
 	case DMANIC_A_PINNED:
 		device->pinned = mnl_attr_get_u64(attr);
 		break;
+	case DMANIC_A_DMA_STATE:
+		device->dma_state = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_DMA_THRESHOLD:
+		device->dma_threshold = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_DMA_ENGINE:
+		copy_name(device->dma_engine, attr);
+		break;
 	case DMANIC_A_MODEL:
 		read_model(attr, device);
 		break;

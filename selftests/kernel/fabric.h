@@ -50,6 +50,9 @@ struct device {
 	__u32 queues;
 	__u32 irqs;
 	__u64 pinned;
+	__u32 dma_state;
+	__u32 dma_threshold;
+	char dma_engine[DMANIC_NAME_MAX];
 	bool has_model;
 	bool has_stats;
 	struct model model;

@@ -35,6 +35,8 @@ static void device_read(struct device *device, const struct nlmsghdr *message)
 	copy(device->name, sizeof(device->name), attr[DMANIC_A_NAME]);
 	copy(device->type, sizeof(device->type), attr[DMANIC_A_TYPE]);
 	copy(device->fabric, sizeof(device->fabric), attr[DMANIC_A_FABRIC]);
+	copy(device->dma_engine, sizeof(device->dma_engine),
+	     attr[DMANIC_A_DMA_ENGINE]);
 	copy(device->model_name, sizeof(device->model_name),
 	     model[DMANIC_MODEL_A_NAME]);
 	for (i = 0; i <= DMANIC_A_MAX; i++)
@@ -119,6 +121,22 @@ const char *device_state(const struct device *device)
 	default:
 		return "unknown";
 	}
+}
+
+const char *device_dma_state(const struct device *device)
+{
+	static const char * const states[] = {
+		[DMANIC_DMA_DISABLED] = "disabled",
+		[DMANIC_DMA_NONE] = "none",
+		[DMANIC_DMA_MEASURING] = "measuring",
+		[DMANIC_DMA_USED] = "used",
+		[DMANIC_DMA_SLOW] = "slow",
+		[DMANIC_DMA_FAILED] = "failed",
+		[DMANIC_DMA_REMOVED] = "removed",
+	};
+	uint64_t state = device->number[DMANIC_A_DMA_STATE];
+
+	return state < ARRAY_SIZE(states) ? states[state] : "unknown";
 }
 
 /* ---- for programs ---- */

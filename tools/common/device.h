@@ -19,6 +19,8 @@ struct cJSON;
  * @name: "nic0"
  * @type: "loop"
  * @fabric: prefix it was made with
+ * @dma_engine: channel of a DMA engine that it has, had or was offered; empty:
+ *	there never was one
  * @number: DMANIC_A_*, those that are numbers
  * @model_name: preset, "custom"; empty: it has no model
  * @model: DMANIC_MODEL_A_*
@@ -28,6 +30,7 @@ struct device {
 	char name[DMANIC_NAME_MAX];
 	char type[DMANIC_NAME_MAX];
 	char fabric[DMANIC_NAME_MAX];
+	char dma_engine[DMANIC_NAME_MAX];
 	uint64_t number[DMANIC_A_MAX + 1];
 	char model_name[DMANIC_NAME_MAX];
 	uint64_t model[DMANIC_MODEL_A_MAX + 1];
@@ -50,6 +53,9 @@ int devices_get(struct nl *nl, uint8_t command, const char *name,
 void devices_free(struct devices *devices);
 
 const char *device_state(const struct device *device);
+
+/* What became of its DMA engine, for people */
+const char *device_dma_state(const struct device *device);
 
 /* Of the model: thousandths as a number */
 double device_scale(const struct device *device);

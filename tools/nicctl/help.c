@@ -37,6 +37,9 @@ static const char dev[] =
 "                [bandwidth RATE] [scale X] [jitter TIME] [seed N]\n"
 "\n"
 "show  one device in full, those of a fabric, or all, one a line\n"
+"      In full it tells the DMA engine of this machine: used, or why the CPU\n"
+"      copies instead: none, disabled (module parameter dma=off), slow, failed\n"
+"      or removed.\n"
 "add   a fabric of N devices (at most 256) PREFIX0, PREFIX1, ... that reach\n"
 "      each other in the memory of this machine. They appear in /dev/dmanic.\n"
 "set   a device or a fabric: all that is asked for, or nothing\n"
@@ -74,7 +77,9 @@ static const char stats[] =
 "  NOTIFIES SENT  interrupts it raised on other nodes\n"
 "  RAISED         interrupts of its own that were raised\n"
 "  REFUSED        accesses of other nodes it refused: key, rights, bounds\n"
-"  DOORBELLS      system calls that submitted something\n";
+"  DOORBELLS      system calls that submitted something\n"
+"  BY DMA         bytes of its operations that a DMA engine copied\n"
+"  FALLBACKS      pieces that the engine failed and the CPU copied\n";
 
 void help_print(const char *topic, FILE *file)
 {

@@ -38,6 +38,8 @@ static const struct member stats_members[] = {
 	{ "target_refused", DMANIC_STATS_A_TARGET_REFUSED },
 	{ "doorbells", DMANIC_STATS_A_DOORBELLS },
 	{ "atomics", DMANIC_STATS_A_ATOMICS },
+	{ "dma_bytes", DMANIC_STATS_A_DMA_BYTES },
+	{ "dma_fallbacks", DMANIC_STATS_A_DMA_FALLBACKS },
 };
 
 static void put_members(struct cJSON *object, const struct member *members, size_t n,
@@ -59,6 +61,21 @@ static struct cJSON *put_result(struct nicctl *ctl, const struct device *device)
 	return result;
 }
 
+/* Where there is no engine, its name and threshold are left out */
+static void put_dma(struct cJSON *result, const struct device *device)
+{
+	static const struct member threshold = {
+		"threshold_bytes", DMANIC_A_DMA_THRESHOLD,
+	};
+	struct cJSON *dma = report_add_object(result, "dma");
+
+	report_add_text(dma, "state", device_dma_state(device));
+	if (*device->dma_engine)
+		report_add_text(dma, "engine", device->dma_engine);
+	if (device->number[DMANIC_A_DMA_THRESHOLD])
+		put_members(dma, &threshold, 1, device->number);
+}
+
 static void report_device(struct nicctl *ctl, const struct device *device)
 {
 	struct cJSON *result = put_result(ctl, device);
@@ -68,6 +85,7 @@ static void report_device(struct nicctl *ctl, const struct device *device)
 	report_add_text(result, "state", device_state(device));
 	put_members(result, device_members, ARRAY_SIZE(device_members),
 		    device->number);
+	put_dma(result, device);
 	device_report_model(device, result);
 }
 
@@ -165,6 +183,19 @@ static void model_lines(const struct device *device)
 	       model[DMANIC_MODEL_A_SEED]);
 }
 
+/* "dma0chan0, used from 64K bytes on", "dma0chan0, slow", "none" */
+static void dma_line(const struct device *device)
+{
+	uint64_t threshold = device->number[DMANIC_A_DMA_THRESHOLD];
+	char size[SIZE_TEXT];
+
+	printf("    dma engine  %s%s%s", device->dma_engine,
+	       *device->dma_engine ? ", " : "", device_dma_state(device));
+	if (threshold)
+		printf(" from %s bytes on", size_print(threshold, size));
+	putchar('\n');
+}
+
 void show_device(struct nicctl *ctl, const struct device *device)
 {
 	const uint64_t *number = device->number;
@@ -184,6 +215,7 @@ void show_device(struct nicctl *ctl, const struct device *device)
 	printf("    interrupts  %" PRIu64 "\n", number[DMANIC_A_IRQS]);
 	printf("    pinned      %s bytes\n",
 	       size_print(number[DMANIC_A_PINNED], size));
+	dma_line(device);
 	if (*device->model_name)
 		model_lines(device);
 }
@@ -195,7 +227,8 @@ static void stats_table(const struct devices *devices)
 		{ "FAILED", false }, { "WRITTEN [B]", false },
 		{ "READ [B]", false }, { "NOTIFIES SENT", false },
 		{ "RAISED", false }, { "REFUSED", false },
-		{ "DOORBELLS", false },
+		{ "DOORBELLS", false }, { "BY DMA [B]", false },
+		{ "FALLBACKS", false },
 	};
 	struct table *table = table_create(columns, ARRAY_SIZE(columns));
 	const struct device *device = devices->device;

@@ -50,6 +50,9 @@ enum dmanic_attr {
 	DMANIC_A_MODEL,		/* nest: enum dmanic_model_attr */
 	DMANIC_A_STATS,		/* nest: enum dmanic_stats_attr */
 	DMANIC_A_PAD,
+	DMANIC_A_DMA_STATE,	/* u32: enum dmanic_dma_state */
+	DMANIC_A_DMA_ENGINE,	/* string: channel it has, had or was offered */
+	DMANIC_A_DMA_THRESHOLD,	/* u32: contiguous bytes from which on it is used */
 	__DMANIC_A_MAX,
 };
 
@@ -59,6 +62,17 @@ enum dmanic_dev_state {
 	DMANIC_DEV_UP = 0,
 	DMANIC_DEV_FAILED = 1,		/* set by FAILED */
 	DMANIC_DEV_REMOVED = 2,
+};
+
+/* The DMA engine of the machine (dmaengine) that copies for a device */
+enum dmanic_dma_state {
+	DMANIC_DMA_DISABLED = 0,	/* module parameter dma=off */
+	DMANIC_DMA_NONE = 1,		/* there was none free when it was made */
+	DMANIC_DMA_MEASURING = 2,
+	DMANIC_DMA_USED = 3,		/* from DMA_THRESHOLD on */
+	DMANIC_DMA_SLOW = 4,		/* given back: the CPU is faster */
+	DMANIC_DMA_FAILED = 5,		/* given back: lost copies or failed often */
+	DMANIC_DMA_REMOVED = 6,		/* given back: its driver went */
 };
 
 /* What a loop link pretends to cost; all zero moves data at memory speed */
@@ -100,6 +114,8 @@ enum dmanic_stats_attr {
 	DMANIC_STATS_A_TARGET_REFUSED,	/* accesses to this node refused */
 	DMANIC_STATS_A_DOORBELLS,	/* ENTER calls that submitted something */
 	DMANIC_STATS_A_ATOMICS,		/* done for this node */
+	DMANIC_STATS_A_DMA_BYTES,	/* of operations of this node, by a DMA engine */
+	DMANIC_STATS_A_DMA_FALLBACKS,	/* pieces that it failed and the CPU copied */
 	__DMANIC_STATS_A_MAX,
 };
 

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * engine.c - a DMA engine made of software, and traffic that it may carry
+ */
+#include "engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* ---- the engine ---- */
+
+/* 0 or -errno */
+int put_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+long get_number(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	long number = -1;
+
+	if (!file)
+		return -errno;
+	if (fscanf(file, "%ld", &number) != 1)
+		number = -EIO;
+	fclose(file);
+	return number;
+}
+
+void engine_set(const char *parameter, unsigned int value)
+{
+	char path[96], text[16];
+
+	snprintf(path, sizeof(path), "/sys/module/fake_dma/parameters/%s",
+		 parameter);
+	snprintf(text, sizeof(text), "%u", value);
+	ASSERT_EQ(put_text(path, text), 0);
+}
+
+unsigned long engine_copied(void)
+{
+	return get_number("/sys/module/fake_dma/parameters/copied");
+}
+
+static bool engine_loaded(void)
+{
+	return !access("/sys/module/fake_dma", F_OK);
+}
+
+int engine_unload(void)
+{
+	return system("rmmod fake_dma 2>/dev/null");
+}
+
+void engine_load(const char *parameters)
+{
+	char command[128];
+
+	if (system("modprobe -qn fake_dma"))
+		SKIP("the module fake_dma was not built for this kernel");
+	/* Of a test that failed; its fabric is going */
+	WAIT_FOR(!engine_loaded() || !engine_unload());
+	snprintf(command, sizeof(command), "modprobe fake_dma %s", parameters);
+	ASSERT_EQ(system(command), 0);
+}
+
+/* Whether somebody has the engine's channel; -errno: there is none */
+long engine_in_use(void)
+{
+	long number = -ENOENT;
+	glob_t found;
+
+	if (!glob("/sys/devices/platform/fake_dma/dma/*/in_use", 0, NULL,
+		  &found))
+		number = get_number(found.gl_pathv[0]);
+	globfree(&found);
+	return number;
+}
+
+/* ---- fabrics ---- */
+
+void engine_device(const struct fabric *of, struct device *device)
+{
+	char name[DMANIC_NAME_MAX];
+
+	fabric_name(of, 0, name);
+	ASSERT_EQ(device_get(name, device), 0);
+}
+
+__u32 engine_measured(const struct fabric *of, struct device *device)
+{
+	WAIT_FOR((engine_device(of, device),
+		  device->dma_state != DMANIC_DMA_MEASURING));
+	return device->dma_state;
+}
+
+/*
+ * A fabric whose engine was found to be faster than the CPU. What else runs on
+ * the machine may make it look slow once in a while.
+ */
+struct fabric fabric_engined(const char *letter, struct device *device)
+{
+	struct fabric made;
+	unsigned int i;
+
+	for (i = 0; i < 20; i++) {
+		fabric_make(&made, letter, 2, NULL);
+		if (engine_measured(&made, device) == DMANIC_DMA_USED)
+			break;
+		ASSERT_EQ(device->dma_state, DMANIC_DMA_SLOW);
+		ASSERT_EQ(fabric_delete(made.prefix, false), 0);
+	}
+	ASSERT_EQ(device->dma_state, DMANIC_DMA_USED);
+	ASSERT_GE(device->dma_threshold, 4096);
+	ASSERT_LE(device->dma_threshold, COPY);
+	ASSERT_EQ(engine_in_use(), 1);
+	return made;
+}
+
+__u64 node_stat(const struct node *node, enum dmanic_stats_attr which)
+{
+	struct device device;
+
+	ASSERT_EQ(device_stats(node->name, &device), 0);
+	return device.stats[which];
+}
+
+/* ---- traffic ---- */
+
+void pair_connect(struct pair *pair)
+{
+	segment_export(&pair->remote, DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE);
+	pair->handle = segment_connect(&pair->node, &pair->remote);
+	pair->queue = queue_make(&pair->node, 4, 4);
+}
+
+struct pair pair_make(const struct fabric *of, unsigned int from)
+{
+	struct pair pair = { .seed = 1 };
+
+	pair.node = node_open(of, from);
+	pair.peer = node_open(of, !from);
+	pair.local = segment_make(&pair.node, PAIR_BYTES);
+	pair.remote = segment_make(&pair.peer, PAIR_BYTES);
+	pair_connect(&pair);
+	return pair;
+}
+
+void pair_close(struct pair *pair)
+{
+	queue_close(&pair->queue);
+	segment_unmap(&pair->local);
+	segment_unmap(&pair->remote);
+	node_close(&pair->node);
+	node_close(&pair->peer);
+}
+
+bool is_colour(const __u8 *data, size_t length)
+{
+	return !length || (data[0] == COLOUR &&
+			   !memcmp(data, data + 1, length - 1));
+}
+
+/* New bytes each time: the engine leaves out what is there already */
+void pair_move(struct pair *pair, __u8 opcode, __u64 local_offset,
+	       __u64 remote_offset, __u64 length)
+{
+	struct dmanic_sqe sqe = sqe_move(opcode, pair->local.id, local_offset,
+					 pair->handle, remote_offset, length);
+	__u8 *local = pair->local.data + local_offset;
+	__u8 *remote = pair->remote.data + remote_offset;
+	bool write = opcode == DMANIC_OP_WRITE;
+	__u8 *to = write ? remote : local, *from = write ? local : remote;
+	__u64 at = write ? remote_offset : local_offset;
+	struct dmanic_cqe cqe;
+
+	memset(to - at, COLOUR, PAIR_BYTES);
+	fill(from, length, ++pair->seed);
+	cqe = queue_run(&pair->queue, &sqe);
+	ASSERT_EQ(cqe.status, DMANIC_STATUS_OK);
+	ASSERT_EQ(cqe.result, length);
+	ASSERT_EQ(memcmp(to, from, length), 0);
+	ASSERT_TRUE(is_colour(to - at, at));
+	ASSERT_TRUE(is_colour(to + length, PAIR_BYTES - at - length));
+}
+
+void pair_write(struct pair *pair)
+{
+	pair_move(pair, DMANIC_OP_WRITE, 0, 0, COPY);
+}
