@@ -70,6 +70,7 @@ u32 dmanic_loop_peer(struct loop_node *ln, const struct dmanic_target *target,
 int dmanic_loop_engine_init(struct loop_node *ln, const char *name);
 void dmanic_loop_engine_stop(struct loop_node *ln);
 u64 dmanic_loop_submit(struct dmanic_node *node, struct list_head *ops);
-void dmanic_loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue);
+void dmanic_loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue,
+			struct dmanic_op *op);
 
 #endif /* DMANIC_LOOP_H */
