@@ -105,6 +105,11 @@ const char *nic_size_text(char *buf, uint64_t bytes);
  */
 int nic_name_copy(const struct nic_ctx *ctx, char *to, const char *name);
 
+/* ---- queue.c ---- */
+
+/* Show what was posted to the driver. Return: how much it has not taken yet */
+uint32_t nic_queue_publish(struct nic_queue *queue);
+
 /* ---- time ---- */
 
 static inline uint64_t nic_now(void)

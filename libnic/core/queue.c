@@ -356,6 +356,14 @@ static uint32_t not_submitted(const struct nic_queue *queue)
 						__ATOMIC_ACQUIRE);
 }
 
+uint32_t nic_queue_publish(struct nic_queue *queue)
+{
+	/* A: entries before the index that shows them to the driver */
+	__atomic_store_n(&queue->ring->sq_tail, queue->sq_tail,
+			 __ATOMIC_RELEASE);
+	return not_submitted(queue);
+}
+
 static int fail_enter(const struct nic_queue *queue, int ret)
 {
 	uint32_t flags = __atomic_load_n(&queue->ring->flags, __ATOMIC_RELAXED);
@@ -372,15 +380,12 @@ int nic_queue_enter(struct nic_queue *queue, unsigned int min_complete,
 {
 	struct dmanic_enter arg = {
 		.size = sizeof(arg),
-		.to_submit = not_submitted(queue),
+		.to_submit = nic_queue_publish(queue),
 		.min_complete = min_complete,
 		.timeout_ns = timeout_ns,
 	};
 	int ret;
 
-	/* A: entries before the index that shows them to the driver */
-	__atomic_store_n(&queue->ring->sq_tail, queue->sq_tail,
-			 __ATOMIC_RELEASE);
 	ret = nic_ioctl(queue->fd, DMANIC_IOC_ENTER, &arg);
 	if (!ret && arg.available < min_complete)
 		ret = -ETIME;
