@@ -48,6 +48,7 @@ libnic-y += libnic/core/interrupt.o
 libnic-y += libnic/core/map.o
 libnic-y += libnic/core/queue.o
 libnic-y += libnic/core/segment.o
+libnic-y += libnic/core/uring.o
 libnic-y += libnic/comm/barrier.o
 libnic-y += libnic/comm/launcher.o
 libnic-y += libnic/comm/team.o

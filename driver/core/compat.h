@@ -70,6 +70,19 @@ static inline const void *dmanic_uring_arg(const struct io_uring_cmd *cmd)
 }
 #endif
 
+/*
+ * May a command return what it did? On 6.1 a result above zero counts as a
+ * failure when it is returned: it cuts a chain, and comes back from a worker
+ * of io_uring as no completion at all.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define DMANIC_URING_RETURNS		0
+#define dmanic_uring_complete_lazy	io_uring_cmd_complete_in_task
+#else
+#define DMANIC_URING_RETURNS		1
+#define dmanic_uring_complete_lazy	io_uring_cmd_do_in_task_lazy
+#endif
+
 /* A dying ring cancels its commands: else it waits for them for ever */
 #ifdef IORING_URING_CMD_CANCELABLE
 #define DMANIC_URING_CANCEL		1

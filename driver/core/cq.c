@@ -117,22 +117,6 @@ void dmanic_cq_wake(struct dmanic_queue *queue, bool signal)
 		dmanic_eventfd_signal(queue->eventfd);
 }
 
-void dmanic_cq_count(struct dmanic_node *node, const struct dmanic_sums *sums)
-{
-	if (sums->completed)
-		dmanic_stat_add(node, DMANIC_STATS_A_COMPLETED, sums->completed);
-	if (sums->failed)
-		dmanic_stat_add(node, DMANIC_STATS_A_FAILED, sums->failed);
-	if (sums->read_bytes)
-		dmanic_stat_add(node, DMANIC_STATS_A_READ_BYTES, sums->read_bytes);
-	if (sums->write_bytes)
-		dmanic_stat_add(node, DMANIC_STATS_A_WRITE_BYTES, sums->write_bytes);
-	if (sums->notifies)
-		dmanic_stat_add(node, DMANIC_STATS_A_NOTIFIES_SENT, sums->notifies);
-	if (sums->atomics)
-		dmanic_stat_add(node, DMANIC_STATS_A_ATOMICS, sums->atomics);
-}
-
 /*
  * Complete the ops of @queue at the front of @ops, at most CQ_CHUNK: post, count,
  * let go of their memory (a run of the same one at once), free.
@@ -212,7 +196,7 @@ static void queue_complete_some(struct dmanic_queue *queue, struct list_head *op
 
 	spin_lock_irqsave(&queue->lock, flags);
 	queue_finish(queue, ops, &sums, &uring);
-	dmanic_cq_count(queue->node, &sums);
+	dmanic_sums_count(queue->node, &sums);
 	if (queue->nr_deferred)
 		dmanic_queue_promote(queue, ready, ops);
 	signal = dmanic_cq_publish(queue);

@@ -62,6 +62,12 @@
  *	            (store-release)
  *	   reader   cq_shown / irq->raised (load-acquire), then tells the program,
  *	            which finds in the ring what it was told of
+ *	H  writer   what an operation did, then in_flight (store-release)
+ *	   reader   in_flight is zero (load-acquire), then does the next one itself
+ *	I  writer   unlinks something that lookups under RCU find, then
+ *	            dmanic_epoch, then waits for a grace period
+ *	   reader   under RCU: dmanic_epoch (load-acquire), then looks up; what
+ *	            it found in an earlier section is valid if the number is the same
  *	M  writer   the inode, then node->maps (cmpxchg)
  *	   reader   node->maps (load-acquire), then the inode
  */
@@ -175,6 +181,8 @@ enum dmanic_kind {
  * @published: woken when @publish_seq changes or the node goes
  * @nr: objects of all contexts, and these, by enum dmanic_kind
  * @pinned: bytes of all mem objects
+ * @posted: size of what io_uring commands posted and nobody can cancel
+ *	(uring.c); zero where commands can be cancelled
  * @stats: counters
  */
 struct dmanic_node {
@@ -204,6 +212,7 @@ struct dmanic_node {
 
 	atomic_t nr[DMANIC_KINDS];
 	atomic64_t pinned;
+	atomic64_t posted;
 	struct dmanic_stats __percpu *stats;
 };
 
@@ -224,6 +233,12 @@ void dmanic_node_remove_all(struct net *net);
 static inline bool dmanic_node_dead(const struct dmanic_node *node)
 {
 	return READ_ONCE(node->dead);
+}
+
+/* A dying io_uring waits for posts: links let nothing of the node wait for long */
+static inline bool dmanic_node_hurried(const struct dmanic_node *node)
+{
+	return !DMANIC_URING_CANCEL && atomic64_read(&node->posted);
 }
 
 static inline void dmanic_stat_add(struct dmanic_node *node,
@@ -568,6 +583,7 @@ struct dmanic_op_list {
  * @result: for the completion
  * @uring: io_uring command that posted it, or NULL
  * @given_up: that is being cancelled
+ * @pending: for the link, under its lock: in queue->pending
  * @due: for the link: when it may be done, CLOCK_MONOTONIC
  * @moved: for the link: bytes of it that are done
  */
@@ -596,9 +612,55 @@ struct dmanic_op {
 	u64 result;
 	struct io_uring_cmd *uring;
 	bool given_up;
+	bool pending;
 	u64 due;
 	u64 moved;
 };
+
+/**
+ * struct dmanic_found - what the last entry named; under RCU
+ * @local: id of @mem; 0: none yet
+ * @mem: of that segment
+ * @remote: handle of @conn; 0: none yet
+ * @conn: of that handle
+ */
+struct dmanic_found {
+	u32 local;
+	struct dmanic_mem *mem;
+	u32 remote;
+	const struct dmanic_remote *conn;
+};
+
+/**
+ * struct dmanic_quick - what quick.c found last
+ * @epoch: when it was found; valid as long as dmanic_epoch is that
+ * @free: the link charges nothing for an operation that goes nowhere
+ * @found: what the last entry named here
+ * @reached: the connection @export belongs to
+ * @export: what it leads to
+ * @result: of the last entry done
+ */
+struct dmanic_quick {
+	s64 epoch;
+	bool free;
+	struct dmanic_found found;
+	const struct dmanic_remote *reached;
+	struct dmanic_export *export;
+	u64 result;
+};
+
+extern atomic64_t dmanic_epoch;
+
+/*
+ * Something found before is not to be used any more: a segment, connection or
+ * export is unlinked, or a link reaches other nodes than before. Called before
+ * the grace period that ends its use.
+ */
+static inline void dmanic_forget(void)
+{
+	/* I: the change before the number; fully ordered, as it returns a value */
+	atomic64_inc_return(&dmanic_epoch);
+}
 
 /**
  * struct dmanic_queue - submission and completion ring
@@ -619,6 +681,7 @@ struct dmanic_op {
  * @poller: thread that takes entries, or NULL
  * @submit_lock: one submitter at a time
  * @sq_head: next entry to read, under @submit_lock
+ * @quick: under @submit_lock
  * @lock: protects what follows
  * @cq_tail: next completion to write
  * @free: ops not in use
@@ -653,6 +716,7 @@ struct dmanic_queue {
 	struct dmanic_poller *poller;
 	struct mutex submit_lock; /* one submitter at a time; sq_head */
 	u32 sq_head;
+	struct dmanic_quick quick;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
 	u32 cq_tail;

@@ -132,6 +132,7 @@ void dmanic_export_hide(struct dmanic_export *export)
 	hash_del(&export->name_entry);
 	/* In an allocating xarray NULL keeps the slot reserved */
 	xa_store(&node->exports, export->id, NULL, GFP_KERNEL);
+	dmanic_forget();
 	mutex_unlock(&node->lock);
 }
 

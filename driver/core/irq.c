@@ -79,7 +79,7 @@ u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from)
 void dmanic_irq_set_dead(struct dmanic_irq *irq)
 {
 	wake_up_all(&irq->wait);
-	dmanic_uring_wake(&irq->uring_waits);
+	__dmanic_uring_wake(&irq->uring_waits);
 	if (irq->eventfd)
 		dmanic_eventfd_signal(irq->eventfd);
 }

@@ -11,20 +11,6 @@
 
 #include "dmanic.h"
 
-/**
- * struct dmanic_found - what the last entry of a batch named; under RCU
- * @local: id of @mem; 0: none yet
- * @mem: of that segment
- * @remote: handle of @conn; 0: none yet
- * @conn: of that handle
- */
-struct dmanic_found {
-	u32 local;
-	struct dmanic_mem *mem;
-	u32 remote;
-	const struct dmanic_remote *conn;
-};
-
 /* Every field is read once: the program may be writing to the entry */
 static __always_inline struct dmanic_sqe
 dmanic_sqe_read(const struct dmanic_sqe *shared)
@@ -55,7 +41,7 @@ dmanic_found_remote(struct dmanic_found *found, struct dmanic_ctx *ctx, u32 hand
 	if (unlikely(!found->remote || found->remote != handle)) {
 		conn = dmanic_remote_lookup(ctx, handle);
 		found->conn = conn;
-		found->remote = handle;
+		found->remote = conn ? handle : 0;
 	}
 	if (unlikely(!conn || conn->kind != DMANIC_EXPORT_SEGMENT))
 		return DMANIC_STATUS_NO_HANDLE;
@@ -76,7 +62,7 @@ dmanic_found_local(struct dmanic_found *found, struct dmanic_ctx *ctx, u32 id,
 	if (unlikely(!found->local || found->local != id)) {
 		mem = dmanic_segment_mem(ctx, id);
 		found->mem = mem;
-		found->local = id;
+		found->local = mem ? id : 0;
 	}
 	if (unlikely(!mem))
 		return DMANIC_STATUS_NO_SEGMENT;
@@ -129,9 +115,26 @@ static __always_inline void dmanic_sums_add(struct dmanic_sums *sums, u8 opcode,
 	sums->notifies += opcode == DMANIC_OP_NOTIFY || (flags & DMANIC_SQE_NOTIFY);
 }
 
+static __always_inline void dmanic_sums_count(struct dmanic_node *node,
+					      const struct dmanic_sums *sums)
+{
+	if (sums->completed)
+		dmanic_stat_add(node, DMANIC_STATS_A_COMPLETED, sums->completed);
+	if (sums->failed)
+		dmanic_stat_add(node, DMANIC_STATS_A_FAILED, sums->failed);
+	if (sums->read_bytes)
+		dmanic_stat_add(node, DMANIC_STATS_A_READ_BYTES, sums->read_bytes);
+	if (sums->write_bytes)
+		dmanic_stat_add(node, DMANIC_STATS_A_WRITE_BYTES, sums->write_bytes);
+	if (sums->notifies)
+		dmanic_stat_add(node, DMANIC_STATS_A_NOTIFIES_SENT, sums->notifies);
+	if (sums->atomics)
+		dmanic_stat_add(node, DMANIC_STATS_A_ATOMICS, sums->atomics);
+}
+
 u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe);
-bool dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *sqe,
-		      u64 *result);
+int dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *shared,
+		     u64 *result);
 u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 		 struct dmanic_sums *sums);
 

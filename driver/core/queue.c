@@ -47,13 +47,14 @@ void dmanic_queue_spend(struct dmanic_queue *queue, u64 ns)
 u32 dmanic_queue_unconsumed(struct dmanic_queue *queue)
 {
 	u32 nr = dmanic_cq_unconsumed(queue);
+	unsigned long flags;
 
 	if (likely(nr <= queue->cq_entries))
 		return nr;
 	/* Somebody consumed between two of the driver's stores, or nonsense */
-	spin_lock_irq(&queue->lock);
+	spin_lock_irqsave(&queue->lock, flags);
 	nr = dmanic_cq_unconsumed(queue);
-	spin_unlock_irq(&queue->lock);
+	spin_unlock_irqrestore(&queue->lock, flags);
 	return nr;
 }
 
@@ -200,7 +201,7 @@ void dmanic_queue_set_dead(struct dmanic_queue *queue)
 	spin_unlock_irq(&queue->lock);
 	wake_up_all(&queue->wait);
 	dmanic_poller_wake(queue);
-	dmanic_uring_wake(&queue->uring_waits);
+	__dmanic_uring_wake(&queue->uring_waits);
 	if (queue->eventfd)
 		dmanic_eventfd_signal(queue->eventfd);
 }
@@ -246,7 +247,7 @@ static void queue_quiesce(struct dmanic_queue *queue)
 	WRITE_ONCE(queue->dying, true);
 	dmanic_queue_promote(queue, &ready, &ops);
 	spin_unlock_irq(&queue->lock);
-	queue->node->link->cancel(queue->node, queue);
+	queue->node->link->cancel(queue->node, queue, NULL);
 	dmanic_queue_complete(&ops);
 	wait_event(queue->wait, queue_idle(queue));
 }

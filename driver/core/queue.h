@@ -8,13 +8,10 @@
 
 #include "dmanic.h"
 
-struct dmanic_sums;
-
 /* cq.c; set_flags, publish and promote under queue->lock */
 void dmanic_cq_set_flags(struct dmanic_queue *queue, u32 set, u32 clear);
 u32 dmanic_cq_unconsumed(const struct dmanic_queue *queue);
 bool dmanic_cq_publish(struct dmanic_queue *queue);
-void dmanic_cq_count(struct dmanic_node *node, const struct dmanic_sums *sums);
 void dmanic_cq_wake(struct dmanic_queue *queue, bool signal);
 void dmanic_queue_drop(struct dmanic_queue *queue, struct dmanic_op *op,
 		       struct list_head *ops);

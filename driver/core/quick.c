@@ -4,8 +4,10 @@
  *
  * Where the link says that a target's memory is this machine's, waking an
  * engine costs more than a few kilobytes of copying. So ENTER does WRITE, READ,
- * NOTIFY and atomics at the head of the ring at once, straight from the entry to the
- * completion: no op, no reference, everything under RCU.
+ * NOTIFY and atomics at the head of the ring at once, straight from the entry to
+ * the completion: no op, no reference, everything under RCU. The queue remembers
+ * what its last entry named, also from one RCU section to the next:
+ * dmanic_forget() tells when that is void (barrier I).
  *
  * Only while nothing of the queue is in flight: then order is kept, and nobody
  * else writes completions. Whatever is not plain (a FENCE, strides, a list, a
@@ -23,28 +25,29 @@
 /* Most entries in one RCU section */
 #define QUICK_ENTRIES	64
 
-/**
- * struct quick - state of a batch
- * @queue: whose
- * @free: the link charges nothing for an operation that goes nowhere
- * @found: what the last entry named here
- * @reached: the connection @export belongs to
- * @export: what it leads to
- * @result: of the last entry done
- */
-struct quick {
-	struct dmanic_queue *queue;
-	bool free;
-	struct dmanic_found found;
-	const struct dmanic_remote *reached;
-	struct dmanic_export *export;
-	u64 result;
-};
+/* Bumped by dmanic_forget(); no queue begins with it */
+atomic64_t dmanic_epoch = ATOMIC64_INIT(1);
+
+/* What was found for earlier entries, as far as it still holds; under RCU */
+static __always_inline void quick_begin(struct dmanic_queue *queue)
+{
+	struct dmanic_quick *quick = &queue->quick;
+	/* I: the number before what is looked up */
+	s64 epoch = atomic64_read_acquire(&dmanic_epoch);
+
+	lockdep_assert_held(&queue->submit_lock);
+	if (unlikely(quick->epoch != epoch))
+		*quick = (struct dmanic_quick) {
+			.epoch = epoch,
+			.free = queue->node->link->reach(queue->node, NULL),
+		};
+}
 
 /* Where a connection leads, when the link can tell and the key fits */
-static bool quick_reach(struct quick *quick, const struct dmanic_remote *conn)
+static bool quick_reach(struct dmanic_queue *queue, const struct dmanic_remote *conn)
 {
-	struct dmanic_node *node = quick->queue->node, *peer;
+	struct dmanic_quick *quick = &queue->quick;
+	struct dmanic_node *node = queue->node, *peer;
 
 	quick->reached = NULL;
 	peer = node->link->reach(node, &conn->target);
@@ -63,11 +66,12 @@ static __always_inline void quick_copy(struct dmanic_mem *dst, u64 dst_offset,
 		dmanic_mem_copy(dst, dst_offset, src, src_offset, bytes);
 }
 
-static __always_inline bool quick_data(struct quick *quick,
+static __always_inline bool quick_data(struct dmanic_queue *queue,
 				       const struct dmanic_sqe *sqe, u32 right)
 {
-	struct dmanic_ctx *ctx = quick->queue->ctx;
+	struct dmanic_quick *quick = &queue->quick;
 	struct dmanic_found *found = &quick->found;
+	struct dmanic_ctx *ctx = queue->ctx;
 	u64 bytes = sqe->length;
 	struct dmanic_mem *mem;
 
@@ -78,8 +82,7 @@ static __always_inline bool quick_data(struct quick *quick,
 	    unlikely(dmanic_found_local(found, ctx, sqe->local, sqe->local_offset,
 					bytes)))
 		return false;
-	if (unlikely(quick->reached != found->conn) &&
-	    !quick_reach(quick, found->conn))
+	if (unlikely(quick->reached != found->conn) && !quick_reach(queue, found->conn))
 		return false;
 	if (unlikely(dmanic_target_allow(quick->export, right, sqe->remote_offset,
 					 bytes)))
@@ -97,8 +100,9 @@ static __always_inline bool quick_data(struct quick *quick,
 }
 
 /* Done once or not at all: nothing that could fail comes after it */
-static bool quick_atomic(struct quick *quick, const struct dmanic_sqe *sqe)
+static bool quick_atomic(struct dmanic_queue *queue, const struct dmanic_sqe *sqe)
 {
+	struct dmanic_quick *quick = &queue->quick;
 	struct dmanic_found *found = &quick->found;
 
 	if (sqe->local | sqe->local_offset | sqe->length | sqe->notify)
@@ -106,45 +110,47 @@ static bool quick_atomic(struct quick *quick, const struct dmanic_sqe *sqe)
 	if (sqe->compare && sqe->opcode != DMANIC_OP_COMPARE_SWAP)
 		return false;
 	if (!IS_ALIGNED(sqe->remote_offset, sizeof(u64)) ||
-	    dmanic_found_remote(found, quick->queue->ctx, sqe->remote,
+	    dmanic_found_remote(found, queue->ctx, sqe->remote,
 				DMANIC_RIGHT_ATOMIC, sqe->remote_offset, sizeof(u64)))
 		return false;
-	if (quick->reached != found->conn && !quick_reach(quick, found->conn))
+	if (quick->reached != found->conn && !quick_reach(queue, found->conn))
 		return false;
 	return !dmanic_export_atomic(quick->export, sqe->remote_offset, sqe->opcode,
 				     sqe->payload, sqe->compare, &quick->result);
 }
 
 /* A connected interrupt, or NULL */
-static const struct dmanic_remote *quick_irq(struct quick *quick, u32 handle)
+static const struct dmanic_remote *quick_irq(struct dmanic_queue *queue, u32 handle)
 {
 	const struct dmanic_remote *conn;
 
-	conn = dmanic_remote_lookup(quick->queue->ctx, handle);
+	conn = dmanic_remote_lookup(queue->ctx, handle);
 	return conn && conn->kind == DMANIC_EXPORT_IRQ ? conn : NULL;
 }
 
-static bool quick_notify(struct quick *quick, const struct dmanic_remote *conn,
+static bool quick_notify(struct dmanic_queue *queue, const struct dmanic_remote *conn,
 			 u64 payload)
 {
-	struct dmanic_queue *queue = quick->queue;
+	struct dmanic_export *export;
 
-	if (!conn || !quick_reach(quick, conn))
+	if (!conn || !quick_reach(queue, conn))
 		return false;
-	quick->reached = NULL;
-	if (dmanic_irq_raise(quick->export->irq, payload, queue->node->id))
+	/* @reached is for data */
+	queue->quick.reached = NULL;
+	export = queue->quick.export;
+	if (dmanic_irq_raise(export->irq, payload, queue->node->id))
 		return false;
-	dmanic_stat_add(quick->export->node, DMANIC_STATS_A_NOTIFIES_RAISED, 1);
+	dmanic_stat_add(export->node, DMANIC_STATS_A_NOTIFIES_RAISED, 1);
 	return true;
 }
 
 /* Are the data and the interrupt of one node? To be known before copying. */
-static bool quick_write_notify(struct quick *quick, u32 remote,
+static bool quick_write_notify(struct dmanic_queue *queue, u32 remote,
 			       const struct dmanic_remote *irq)
 {
 	const struct dmanic_remote *conn;
 
-	conn = dmanic_remote_lookup(quick->queue->ctx, remote);
+	conn = dmanic_remote_lookup(queue->ctx, remote);
 	return conn && irq && conn->target.node == irq->target.node;
 }
 
@@ -153,7 +159,7 @@ static bool quick_write_notify(struct quick *quick, u32 remote,
  * (the notify after them failed); they are placed once more, before anybody is
  * told that they are there.
  */
-static __always_inline bool quick_one(struct quick *quick,
+static __always_inline bool quick_one(struct dmanic_queue *queue,
 				      const struct dmanic_sqe *sqe)
 {
 	const u8 flags = sqe->flags & ~DMANIC_SQE_SILENT;
@@ -161,70 +167,73 @@ static __always_inline bool quick_one(struct quick *quick,
 	if (unlikely(sqe->reserved))
 		return false;
 	if (sqe->opcode == DMANIC_OP_WRITE && flags == DMANIC_SQE_NOTIFY)
-		return quick_write_notify(quick, sqe->remote,
-					  quick_irq(quick, sqe->notify)) &&
-		       quick_data(quick, sqe, DMANIC_RIGHT_WRITE) &&
-		       quick_notify(quick, quick_irq(quick, sqe->notify),
+		return quick_write_notify(queue, sqe->remote,
+					  quick_irq(queue, sqe->notify)) &&
+		       quick_data(queue, sqe, DMANIC_RIGHT_WRITE) &&
+		       quick_notify(queue, quick_irq(queue, sqe->notify),
 				    sqe->payload);
 	if (unlikely(flags))
 		return false;
-	quick->result = 0;
+	queue->quick.result = 0;
 	if (dmanic_opcode_atomic(sqe->opcode))
-		return quick_atomic(quick, sqe);
+		return quick_atomic(queue, sqe);
 	if (sqe->opcode == DMANIC_OP_NOTIFY)
 		return !(sqe->local | sqe->local_offset | sqe->remote |
 			 sqe->remote_offset | sqe->length | sqe->compare) &&
-		       quick_notify(quick, quick_irq(quick, sqe->notify),
+		       quick_notify(queue, quick_irq(queue, sqe->notify),
 				    sqe->payload);
 	if (unlikely(sqe->notify | sqe->payload))
 		return false;
 	if (sqe->opcode == DMANIC_OP_WRITE)
-		return quick_data(quick, sqe, DMANIC_RIGHT_WRITE);
+		return quick_data(queue, sqe, DMANIC_RIGHT_WRITE);
 	if (sqe->opcode == DMANIC_OP_READ)
-		return quick_data(quick, sqe, DMANIC_RIGHT_READ);
-	return sqe->opcode == DMANIC_OP_NOP && quick->free &&
+		return quick_data(queue, sqe, DMANIC_RIGHT_READ);
+	return sqe->opcode == DMANIC_OP_NOP && queue->quick.free &&
 	       !(sqe->local | sqe->local_offset | sqe->remote |
 		 sqe->remote_offset | sqe->length | sqe->compare);
 }
 
-static bool quick_traced(void)
+static __always_inline bool quick_traced(void)
 {
 	return trace_dmanic_post_enabled() || trace_dmanic_start_enabled() ||
 	       trace_dmanic_done_enabled() || trace_dmanic_notify_enabled();
 }
 
 /**
- * dmanic_quick_one() - do one entry at once, if it is quickly done
+ * dmanic_quick_one() - do one entry of an io_uring command, if it is quickly done
  * @queue: its submit_lock is held
- * @sqe: private to the driver
+ * @shared: the entry; the program may be writing to it
  * @result: out, when it is done: as in its completion
  *
- * Return: it is done, with DMANIC_STATUS_OK; false: nothing happened.
+ * Return: it is done, with DMANIC_STATUS_OK: the bytes moved, or 0 for an atomic;
+ * -EAGAIN: nothing happened, the general way has to look at it.
  */
-bool dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *sqe,
-		      u64 *result)
+int dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *shared,
+		     u64 *result)
 {
-	const struct dmanic_link_ops *link = queue->node->link;
-	struct quick quick = { .queue = queue };
+	const struct dmanic_sqe sqe = dmanic_sqe_read(shared);
 	struct dmanic_sums sums = {};
 	bool done;
 
 	lockdep_assert_held(&queue->submit_lock);
 	/* H: what was in flight is done, and nobody else makes it busy */
-	if (smp_load_acquire(&queue->in_flight) || !link->reach || quick_traced())
-		return false;
+	if (smp_load_acquire(&queue->in_flight) || !queue->node->link->reach ||
+	    quick_traced())
+		return -EAGAIN;
+	if (unlikely(sqe.cookie || (sqe.flags & DMANIC_SQE_SILENT)))
+		return -EAGAIN;
 	rcu_read_lock();
-	quick.free = link->reach(queue->node, NULL);
-	done = quick_one(&quick, sqe);
+	quick_begin(queue);
+	done = quick_one(queue, &sqe);
 	rcu_read_unlock();
 	if (!done)
-		return false;
-	*result = quick.result;
-	dmanic_sums_add(&sums, sqe->opcode, sqe->flags,
-			sqe->opcode == DMANIC_OP_READ, quick.result);
+		return -EAGAIN;
+	*result = queue->quick.result;
+	dmanic_sums_add(&sums, sqe.opcode, sqe.flags, sqe.opcode == DMANIC_OP_READ,
+			*result);
 	dmanic_stat_add(queue->node, DMANIC_STATS_A_POSTED, 1);
-	dmanic_cq_count(queue->node, &sums);
-	return true;
+	dmanic_sums_count(queue->node, &sums);
+	return sqe.length;
 }
 
 /**
@@ -241,28 +250,26 @@ u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 		 struct dmanic_sums *sums)
 {
 	u32 head = queue->sq_head, tail = *cq_tail, done;
-	const struct dmanic_link_ops *link = queue->node->link;
-	struct quick quick = { .queue = queue };
 
-	if (!link->reach || quick_traced())
+	if (!queue->node->link->reach || quick_traced())
 		return 0;
 	want = min_t(u32, want, QUICK_ENTRIES);
 	rcu_read_lock();
-	quick.free = link->reach(queue->node, NULL);
+	quick_begin(queue);
 	for (done = 0; done < want; done++) {
 		const struct dmanic_sqe sqe =
 			dmanic_sqe_read(&queue->sq[head & (queue->sq_entries - 1)]);
 
-		if (!quick_one(&quick, &sqe))
+		if (!quick_one(queue, &sqe))
 			break;
 		head++;
 		dmanic_sums_add(sums, sqe.opcode, sqe.flags,
-				sqe.opcode == DMANIC_OP_READ, quick.result);
+				sqe.opcode == DMANIC_OP_READ, queue->quick.result);
 		if (sqe.flags & DMANIC_SQE_SILENT)
 			continue;
 		dmanic_cqe_fill(&queue->cq[tail++ & (queue->cq_entries - 1)],
 				sqe.cookie, DMANIC_STATUS_OK, sqe.opcode, sqe.flags,
-				quick.result);
+				queue->quick.result);
 	}
 	rcu_read_unlock();
 	queue->sq_head = head;

@@ -115,6 +115,7 @@ int dmanic_remote_disconnect(struct dmanic_ctx *ctx, struct dmanic_disconnect *a
 		return -EOPNOTSUPP;
 	mutex_lock(&ctx->lock);
 	remote = xa_erase(&ctx->remotes, arg->handle);
+	dmanic_forget();
 	mutex_unlock(&ctx->lock);
 	if (!remote)
 		return -ENOENT;

@@ -103,6 +103,7 @@ static void segment_hide(struct dmanic_ctx *ctx, struct dmanic_segment *seg)
 {
 	lockdep_assert_held(&ctx->lock);
 	xa_erase(&ctx->segments, seg->id);
+	dmanic_forget();
 	if (seg->export)
 		dmanic_export_hide(seg->export);
 }

@@ -62,8 +62,10 @@ static void queue_defer(struct dmanic_queue *queue, struct list_head *ops, u32 c
 	spin_lock_irq(&queue->lock);
 	queue->started -= counted;
 	list_for_each_entry_safe(op, next, ops, entry) {
-		if (queue->nr_deferred || queue->promoting ||
-		    ((op->flags & DMANIC_SQE_FENCE) && queue->started)) {
+		/* What was given up has nothing to wait for: the link ends it */
+		if (!op->given_up &&
+		    (queue->nr_deferred || queue->promoting ||
+		     ((op->flags & DMANIC_SQE_FENCE) && queue->started))) {
 			op->started = false;
 			queue->nr_deferred++;
 			list_move_tail(&op->entry, &queue->deferred);
@@ -154,7 +156,7 @@ static u32 queue_quick(struct dmanic_queue *queue, u32 left)
 		return 0;
 	spin_lock_irq(&queue->lock);
 	queue->cq_tail = tail;
-	dmanic_cq_count(queue->node, &sums);
+	dmanic_sums_count(queue->node, &sums);
 	signal = dmanic_cq_publish(queue);
 	spin_unlock_irq(&queue->lock);
 	dmanic_cq_wake(queue, signal);

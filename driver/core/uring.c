@@ -8,10 +8,18 @@
  * last command is done.
  *
  * A dying ring waits for its commands. Where the kernel can cancel them, posts
- * are given up and waits end; where it cannot, there are no waits, and posts
- * only on links that are never slow, and of no LIST, which may take hours.
+ * are given up and waits end. Where it cannot, there are no waits, and posts only
+ * as many as are done within a fraction of a second, on links that are not slow:
+ * node->posted counts them, and links do not delay anything as long as it is not
+ * zero, even if they become slow.
  *
- * Commands are completed without a lock held: io_uring may signal an eventfd.
+ * Cancelling runs under the ring's uring_lock, as long as the command is not
+ * done; so does the submission of a command, unless it comes from a worker of
+ * io_uring (IO_URING_F_UNLOCKED): then cancelling may come as soon as the command
+ * is marked. Whatever it needs is in place before that.
+ *
+ * Commands that do not end at once are completed by task work, without a lock
+ * held: io_uring may signal an eventfd.
  */
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
@@ -40,16 +48,17 @@ static const int uring_errnos[DMANIC_STATUS_COUNT] = {
 	[DMANIC_STATUS_UNSUPPORTED] = -EOPNOTSUPP,
 };
 
-/* res and the second result of an operation */
-static int uring_finish(struct io_uring_cmd *cmd, u32 status, u8 opcode, u64 result,
-			unsigned int issue_flags)
+static int uring_res(u64 result)
 {
-	int res;
+	return min_t(u64, result, INT_MAX);
+}
 
-	if (status)
-		res = uring_errnos[status];
-	else
-		res = dmanic_opcode_atomic(opcode) ? 0 : min_t(u64, result, INT_MAX);
+/* A command that succeeded at once. Return: for io_uring */
+static int uring_done(struct io_uring_cmd *cmd, int res, u64 result,
+		      unsigned int issue_flags)
+{
+	if (DMANIC_URING_RETURNS && !(issue_flags & IO_URING_F_CQE32))
+		return res;
 	io_uring_cmd_done(cmd, res, result, issue_flags);
 	return -EIOCBQUEUED;
 }
@@ -60,7 +69,7 @@ static int uring_finish(struct io_uring_cmd *cmd, u32 status, u8 opcode, u64 res
  * struct uring_post - in the command of a post that did not complete at once
  * @op: under queue->lock; NULL once it is done
  * @next: done commands, to be completed
- * @result: of the operation
+ * @result: of the operation; before that: its part of node->posted
  * @status: of the operation
  * @opcode: of the operation
  */
@@ -71,6 +80,12 @@ struct uring_post {
 	u32 status;
 	u8 opcode;
 };
+
+/* What an operation and a block of it count, besides their bytes */
+#define URING_OP_SIZE		SZ_4K
+#define URING_BLOCK_SIZE	SZ_64
+/* Most that is posted on a node where nobody can cancel it */
+#define URING_POSTED_MAX	(DMANIC_URING_POST_MAX + URING_OP_SIZE)
 
 static struct uring_post *to_post(struct io_uring_cmd *cmd)
 {
@@ -87,6 +102,8 @@ void dmanic_uring_op_done(struct dmanic_op *op, struct io_uring_cmd **done)
 	struct uring_post *post = to_post(op->uring);
 
 	lockdep_assert_held(&op->queue->lock);
+	if (!DMANIC_URING_CANCEL)
+		atomic64_sub(post->result, &op->queue->node->posted);
 	post->op = NULL;
 	post->result = op->result;
 	post->status = op->status;
@@ -94,13 +111,19 @@ void dmanic_uring_op_done(struct dmanic_op *op, struct io_uring_cmd **done)
 	post->next = *done;
 	*done = op->uring;
 	op->uring = NULL;
+	op->given_up = false;
 }
 
 static void uring_post_work(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
 	struct uring_post *post = to_post(cmd);
+	int res;
 
-	uring_finish(cmd, post->status, post->opcode, post->result, issue_flags);
+	if (post->status)
+		res = uring_errnos[post->status];
+	else
+		res = dmanic_opcode_atomic(post->opcode) ? 0 : uring_res(post->result);
+	io_uring_cmd_done(cmd, res, post->result, issue_flags);
 }
 
 /**
@@ -114,7 +137,7 @@ void dmanic_uring_complete(struct io_uring_cmd *done)
 	while (done) {
 		cmd = done;
 		done = to_post(cmd)->next;
-		io_uring_cmd_complete_in_task(cmd, uring_post_work);
+		dmanic_uring_complete_lazy(cmd, uring_post_work);
 	}
 }
 
@@ -132,66 +155,124 @@ static void uring_post_cancel(struct dmanic_queue *queue, struct io_uring_cmd *c
 	}
 	spin_unlock_irq(&queue->lock);
 	dmanic_queue_complete(&ops);
-	queue->node->link->cancel(queue->node, queue);
+	if (op)
+		queue->node->link->cancel(queue->node, queue, op);
 }
 
-static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *cmd,
-			      const struct dmanic_sqe *sqe, unsigned int issue_flags)
+static u64 uring_post_size(const struct dmanic_sqe *sqe)
 {
+	u64 size = sqe->length;
+
+	if (sqe->opcode == DMANIC_OP_WRITE_STRIDED ||
+	    sqe->opcode == DMANIC_OP_READ_STRIDED)
+		size = sqe->count * ((u64)sqe->block + URING_BLOCK_SIZE);
+	return min_t(u64, size, URING_POSTED_MAX) + URING_OP_SIZE;
+}
+
+/* Count what cannot be cancelled. 0, or -errno when it might take long */
+static int uring_posted_add(struct dmanic_node *node, const struct dmanic_sqe *sqe,
+			    u64 *size)
+{
+	int ret = 0;
+
+	*size = uring_post_size(sqe);
+	/* How much a list moves is not known before */
+	if (*size > URING_POSTED_MAX || sqe->opcode == DMANIC_OP_LIST)
+		return -EOPNOTSUPP;
+	/*
+	 * Fully ordered, before asking whether the link is slow: if it becomes
+	 * slow after that, it sees the count first.
+	 */
+	if (atomic64_add_return(*size, &node->posted) > URING_POSTED_MAX)
+		ret = -EBUSY;
+	else if (dmanic_link_slow(node))
+		ret = -EOPNOTSUPP;
+	if (ret)
+		atomic64_sub(*size, &node->posted);
+	return ret;
+}
+
+static int uring_post_check(const struct dmanic_sqe *sqe, unsigned int issue_flags)
+{
+	if ((sqe->flags & DMANIC_SQE_SILENT) || sqe->cookie)
+		return -EINVAL;
+	if (dmanic_opcode_atomic(sqe->opcode) && !(issue_flags & IO_URING_F_CQE32))
+		return -EINVAL;
+	return 0;
+}
+
+/* The general way. @shared may change: what is checked is a copy */
+static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *cmd,
+			      const struct dmanic_sqe *shared, unsigned int issue_flags)
+{
+	const struct dmanic_sqe sqe = dmanic_sqe_read(shared);
 	struct dmanic_op *op;
+	u64 size = 0;
 	bool behind;
+	int ret;
 
 	lockdep_assert_held(&queue->submit_lock);
-	if (!DMANIC_URING_CANCEL &&
-	    (dmanic_link_slow(queue->node) || sqe->opcode == DMANIC_OP_LIST))
-		return -EOPNOTSUPP;
+	ret = uring_post_check(&sqe, issue_flags);
+	if (!ret && !DMANIC_URING_CANCEL)
+		ret = uring_posted_add(queue->node, &sqe, &size);
+	if (ret)
+		return ret;
 	op = dmanic_queue_post_begin(queue, &behind);
-	if (!op)
+	if (!op) {
+		if (!DMANIC_URING_CANCEL)
+			atomic64_sub(size, &queue->node->posted);
 		return -EBUSY;
-	/* From here on it completes by io_uring_cmd_done() */
-	dmanic_uring_mark_cancelable(cmd, issue_flags);
+	}
+	to_post(cmd)->result = size;
 	to_post(cmd)->op = op;
 	op->uring = cmd;
-	dmanic_queue_post(queue, op, sqe, behind);
+	/* From here on it completes by io_uring_cmd_done(), and may be cancelled */
+	dmanic_uring_mark_cancelable(cmd, issue_flags);
+	dmanic_queue_post(queue, op, &sqe, behind);
 	return -EIOCBQUEUED;
 }
 
 /* -EAGAIN: io_uring comes again from a thread that may sleep */
 static int uring_submit_lock(struct dmanic_queue *queue, unsigned int issue_flags)
 {
-	if (mutex_trylock(&queue->submit_lock))
+	if (likely(mutex_trylock(&queue->submit_lock)))
 		return 0;
 	if (issue_flags & IO_URING_F_NONBLOCK)
 		return -EAGAIN;
 	return mutex_lock_interruptible(&queue->submit_lock) ? -EINTR : 0;
 }
 
+/* What an entry of 128 bytes has behind a struct dmanic_sqe */
+static bool uring_tail_zero(const struct dmanic_sqe *sqe)
+{
+	const u64 *tail = (const u64 *)(sqe + 1);
+
+	return !(READ_ONCE(tail[0]) | READ_ONCE(tail[1]));
+}
+
 static int uring_queue_post(struct dmanic_queue *queue, struct io_uring_cmd *cmd,
 			    unsigned int issue_flags)
 {
-	struct dmanic_sqe sqe;
+	const struct dmanic_sqe *shared = dmanic_uring_arg(cmd);
 	u64 result;
 	int ret;
 
-	if (!(issue_flags & IO_URING_F_SQE128))
+	if (unlikely(!(issue_flags & IO_URING_F_SQE128) || !uring_tail_zero(shared)))
 		return -EINVAL;
-	sqe = dmanic_sqe_read(dmanic_uring_arg(cmd));
-	if ((sqe.flags & DMANIC_SQE_SILENT) || sqe.cookie)
-		return -EINVAL;
-	if (dmanic_opcode_atomic(sqe.opcode) && !(issue_flags & IO_URING_F_CQE32))
+	/* Where would the old value go */
+	if (unlikely(dmanic_opcode_atomic(READ_ONCE(shared->opcode)) &&
+		     !(issue_flags & IO_URING_F_CQE32)))
 		return -EINVAL;
 	ret = uring_submit_lock(queue, issue_flags);
-	if (ret)
+	if (unlikely(ret))
 		return ret;
-	if (!dmanic_quick_one(queue, &sqe, &result))
-		ret = uring_post_general(queue, cmd, &sqe, issue_flags);
+	ret = dmanic_quick_one(queue, shared, &result);
+	if (unlikely(ret < 0)) {
+		ret = uring_post_general(queue, cmd, shared, issue_flags);
+		result = ret;
+	}
 	mutex_unlock(&queue->submit_lock);
-	if (ret)
-		return ret;
-	if (issue_flags & IO_URING_F_CQE32)
-		return uring_finish(cmd, DMANIC_STATUS_OK, sqe.opcode, result,
-				    issue_flags);
-	return result;
+	return likely(ret >= 0) ? uring_done(cmd, ret, result, issue_flags) : ret;
 }
 
 static int uring_queue_enter(struct dmanic_queue *queue, struct io_uring_cmd *cmd,
@@ -204,6 +285,8 @@ static int uring_queue_enter(struct dmanic_queue *queue, struct io_uring_cmd *cm
 
 	if (READ_ONCE(shared->min_complete) || READ_ONCE(shared->timeout_ns))
 		return -EINVAL;
+	if (!to_submit)
+		return uring_done(cmd, 0, 0, issue_flags);
 	ret = uring_submit_lock(queue, issue_flags);
 	if (ret)
 		return ret;
@@ -211,7 +294,7 @@ static int uring_queue_enter(struct dmanic_queue *queue, struct io_uring_cmd *cm
 	ret = dmanic_queue_submit(queue, to_submit, &spend);
 	mutex_unlock(&queue->submit_lock);
 	dmanic_poller_wake(queue);
-	return ret;
+	return ret >= 0 ? uring_done(cmd, ret, ret, issue_flags) : ret;
 }
 
 /* ---- waits ---- */
@@ -225,6 +308,8 @@ static int uring_queue_enter(struct dmanic_queue *queue, struct io_uring_cmd *cm
  * @object: queue or interrupt
  * @target: what it waits for
  * @timer: its time-out
+ * @begun: under waits->lock: it is in the list, or was
+ * @cancelled: under waits->lock: before it had begun
  * @taken: under waits->lock: somebody completes it
  * @res: then
  * @result: then
@@ -237,6 +322,8 @@ struct uring_wait {
 	void *object;
 	u64 target;
 	struct hrtimer timer;
+	bool begun;
+	bool cancelled;
 	bool taken;
 	int res;
 	u64 result;
@@ -265,6 +352,7 @@ static bool uring_wait_take(struct uring_wait *wait, int res)
 	wait->taken = true;
 	wait->res = res;
 	list_del_init(&wait->entry);
+	wait->waits->nr--;
 	return true;
 }
 
@@ -279,7 +367,9 @@ static void uring_wait_end(struct uring_wait *wait, int res)
 	bool mine;
 
 	spin_lock_irqsave(&wait->waits->lock, flags);
-	mine = uring_wait_take(wait, res);
+	/* Whoever is about to begin it looks then */
+	wait->cancelled |= !wait->begun;
+	mine = wait->begun && uring_wait_take(wait, res);
 	spin_unlock_irqrestore(&wait->waits->lock, flags);
 	if (mine)
 		io_uring_cmd_complete_in_task(wait->cmd, uring_wait_work);
@@ -310,30 +400,54 @@ void __dmanic_uring_wake(struct dmanic_uring_waits *waits)
 		io_uring_cmd_complete_in_task(wait->cmd, uring_wait_work);
 }
 
-static int uring_wait_begin(struct io_uring_cmd *cmd, unsigned int issue_flags,
-			    const struct uring_wait *like, u64 timeout_ns)
+/* A wake-up looks at all of them, with irqs off */
+#define URING_WAITS_MAX	1024U
+
+static struct uring_wait *uring_wait_new(struct io_uring_cmd *cmd,
+					 const struct uring_wait *like)
 {
 	struct uring_wait *wait;
-	bool over;
 
 	wait = kmemdup(like, sizeof(*like), GFP_KERNEL_ACCOUNT);
 	if (!wait)
-		return -ENOMEM;
+		return NULL;
 	wait->cmd = cmd;
+	INIT_LIST_HEAD(&wait->entry);
 	hrtimer_init(&wait->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	wait->timer.function = uring_wait_timeout;
 	*to_wait(cmd) = wait;
-	/* From here on it completes by io_uring_cmd_done() */
+	return wait;
+}
+
+static int uring_wait_begin(struct io_uring_cmd *cmd, unsigned int issue_flags,
+			    const struct uring_wait *like, u64 timeout_ns)
+{
+	struct dmanic_uring_waits *waits = like->waits;
+	struct uring_wait *wait;
+	bool over;
+	int res;
+
+	wait = uring_wait_new(cmd, like);
+	if (!wait)
+		return -ENOMEM;
+	/* From here on it completes by io_uring_cmd_done(), and may be cancelled */
 	dmanic_uring_mark_cancelable(cmd, issue_flags);
 
-	spin_lock_irq(&wait->waits->lock);
-	list_add_tail(&wait->entry, &wait->waits->list);
+	spin_lock_irq(&waits->lock);
+	wait->begun = true;
+	list_add_tail(&wait->entry, &waits->list);
+	waits->nr++;
 	/* E: on the list before looking */
 	smp_mb();
-	over = uring_wait_take(wait, uring_wait_over(wait));
+	res = uring_wait_over(wait);
+	if (wait->cancelled)
+		res = -ECANCELED;
+	else if (res == -EINPROGRESS && waits->nr > URING_WAITS_MAX)
+		res = -EBUSY;
+	over = uring_wait_take(wait, res);
 	if (!over && timeout_ns < KTIME_MAX)
 		hrtimer_start(&wait->timer, ns_to_ktime(timeout_ns), HRTIMER_MODE_REL);
-	spin_unlock_irq(&like->waits->lock);
+	spin_unlock_irq(&waits->lock);
 	/* Unless it is over, it may be gone already */
 	if (over)
 		io_uring_cmd_complete_in_task(cmd, uring_wait_work);
@@ -401,6 +515,8 @@ int dmanic_uring_queue_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 			uring_wait_end(*to_wait(cmd), -ECANCELED);
 		return 0;
 	}
+	if (unlikely(cmd->flags & IORING_URING_CMD_FIXED))
+		return -EINVAL;
 	if (unlikely(dmanic_node_dead(queue->node)))
 		return -ENODEV;
 	switch (cmd->cmd_op) {
@@ -436,6 +552,8 @@ int dmanic_uring_irq_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 		uring_wait_end(*to_wait(cmd), -ECANCELED);
 		return 0;
 	}
+	if (cmd->flags & IORING_URING_CMD_FIXED)
+		return -EINVAL;
 	if (cmd->cmd_op != DMANIC_URING_IRQ_WAIT)
 		return -ENOTTY;
 	if (!DMANIC_URING_CANCEL)

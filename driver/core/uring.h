@@ -28,12 +28,14 @@ struct io_uring_cmd;
 
 /**
  * struct dmanic_uring_waits - commands that wait for a queue or an interrupt
- * @lock: innermost; irqs off
+ * @lock: outside of queue->lock; irqs off
  * @list: of them
+ * @nr: how many
  */
 struct dmanic_uring_waits {
-	spinlock_t lock; /* protects list */
+	spinlock_t lock; /* protects list, nr */
 	struct list_head list;
+	u32 nr;
 };
 
 static inline void dmanic_uring_waits_init(struct dmanic_uring_waits *waits)

@@ -34,16 +34,19 @@ struct dmanic_dma_info {
  *	@target, @rights and @length. May sleep. 0 or -errno.
  * @reach: under RCU: the node of @target, when its memory is this machine's and
  *	the poster may use it at once; else NULL. @target NULL: this node, when
- *	operations cost nothing. May be NULL.
+ *	operations cost nothing. dmanic_forget() when the answers change. May be
+ *	NULL.
  * @map: under RCU: the node of @target, when a program may map its memory; else
  *	NULL, also when it does not answer or restarted. May be NULL. After a
  *	change to NULL dmanic_map_zap_all() is called.
  * @submit: must not sleep; take all @ops (of one queue, in order). Returns how many
  *	nanoseconds the poster has to spend, for a link that models a card.
- * @cancel: complete what is given up (dmanic_op_given_up()) of @queue and not
- *	yet under way as CANCELLED, stop what is at the next block; returns at
- *	once
- * @slow: operations may take as long as somebody asked for; NULL: they end soon
+ * @cancel: @op of @queue is given up (dmanic_op_given_up()), or all of @queue if
+ *	that is NULL: complete what is not yet under way as CANCELLED, stop what
+ *	is at the next block; returns at once. @op may be done already, and be
+ *	another operation that was not given up.
+ * @slow: operations may take as long as somebody asked for; NULL: they end
+ *	soon. Nor is anything slow as long as dmanic_node_hurried().
  * @nr_nodes: nodes known
  * @stop: the node goes: complete all its ops as LINK_DOWN and take no more
  * @set_model: change the cost model; -EOPNOTSUPP when NULL
@@ -65,7 +68,8 @@ struct dmanic_link_ops {
 	struct dmanic_node *(*map)(struct dmanic_node *node,
 				   const struct dmanic_target *target);
 	u64 (*submit)(struct dmanic_node *node, struct list_head *ops);
-	void (*cancel)(struct dmanic_node *node, struct dmanic_queue *queue);
+	void (*cancel)(struct dmanic_node *node, struct dmanic_queue *queue,
+		       struct dmanic_op *op);
 	bool (*slow)(struct dmanic_node *node);
 	u32 (*nr_nodes)(struct dmanic_node *node);
 	void (*stop)(struct dmanic_node *node);

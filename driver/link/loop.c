@@ -204,7 +204,11 @@ static void loop_set_model(struct dmanic_node *node, const struct dmanic_model *
 	ln->model = *model;
 	dmanic_model_reset(model, &ln->state);
 	WRITE_ONCE(ln->free, dmanic_model_free(model));
+	/* What it is waiting for may cost nothing any more */
+	if (!ln->stopped)
+		wake_up_process(ln->worker);
 	spin_unlock(&ln->lock);
+	dmanic_forget();
 }
 
 static void loop_get_model(struct dmanic_node *node, struct dmanic_model *model)
@@ -224,6 +228,7 @@ static void loop_set_failed(struct dmanic_node *node, bool failed)
 	if (ln->failed && !failed)
 		WRITE_ONCE(node->incarnation, node->incarnation + 1);
 	WRITE_ONCE(ln->failed, failed);
+	dmanic_forget();
 }
 
 static bool loop_failed(struct dmanic_node *node)
@@ -256,6 +261,7 @@ static void loop_stop(struct dmanic_node *node)
 	struct loop_node *ln = to_loop(node);
 
 	RCU_INIT_POINTER(ln->fabric->nodes[node->id], NULL);
+	dmanic_forget();
 	loop_wake_all(ln->fabric);
 	spin_lock(&ln->lock);
 	ln->stopped = true;

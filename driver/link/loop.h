@@ -75,6 +75,7 @@ int dmanic_loop_engine_init(struct loop_node *ln, const char *name);
 void dmanic_loop_engine_end(struct loop_node *ln);
 void dmanic_loop_engine_stop(struct loop_node *ln);
 u64 dmanic_loop_submit(struct dmanic_node *node, struct list_head *ops);
-void dmanic_loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue);
+void dmanic_loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue,
+			struct dmanic_op *op);
 
 #endif /* DMANIC_LOOP_H */

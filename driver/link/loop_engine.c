@@ -110,6 +110,15 @@ static bool loop_give_up(const struct dmanic_op *op)
 	return dmanic_op_given_up(op) || kthread_should_stop();
 }
 
+/*
+ * The model costs nothing (any more). What io_uring commands posted where they
+ * cannot be cancelled was posted when it cost nothing, and that holds for it.
+ */
+static bool loop_free(const struct loop_node *ln)
+{
+	return READ_ONCE(ln->free) || dmanic_node_hurried(&ln->node);
+}
+
 static void loop_sleep_until(struct loop_node *ln, const struct dmanic_op *op)
 {
 	ktime_t due = ns_to_ktime(op->due);
@@ -117,7 +126,7 @@ static void loop_sleep_until(struct loop_node *ln, const struct dmanic_op *op)
 	loop_worked(ln);
 	while (ktime_before(ktime_get(), due)) {
 		set_current_state(TASK_IDLE);
-		if (loop_give_up(op))
+		if (loop_give_up(op) || loop_free(ln))
 			break;
 		schedule_hrtimeout(&due, HRTIMER_MODE_ABS);
 	}
@@ -373,6 +382,7 @@ static void loop_put_back(struct loop_node *ln, struct dmanic_op *op)
 	/* Set before cancel() takes the lock: one of the two sees this op */
 	given_up = dmanic_op_given_up(op);
 	if (!given_up) {
+		op->pending = true;
 		list_add(&op->entry, &queue->pending);
 		if (list_empty(&queue->turn))
 			list_add_tail(&queue->turn, &ln->turns);
@@ -431,11 +441,12 @@ static struct dmanic_op *loop_next(struct loop_node *ln)
 		goto out_unlock;
 	op = list_first_entry(&queue->pending, struct dmanic_op, entry);
 	list_del(&op->entry);
+	op->pending = false;
 	if (list_empty(&queue->pending))
 		list_del_init(&queue->turn);
 	else
 		list_move_tail(&queue->turn, &ln->turns);
-	if (ln->free)
+	if (loop_free(ln))
 		op->due = 0;
 	else if (!loop_is_list(op))
 		loop_place(ln, op, dmanic_op_bytes(op));
@@ -487,12 +498,15 @@ static u64 loop_doorbell(struct loop_node *ln, struct list_head *ops)
 	return poster;
 }
 
+/* Not to be carried out any more */
 static void loop_set_status(struct list_head *ops, u32 status)
 {
 	struct dmanic_op *op;
 
-	list_for_each_entry(op, ops, entry)
+	list_for_each_entry(op, ops, entry) {
+		op->pending = false;
 		op->status = status;
+	}
 }
 
 /* Move what is given up from @from to @ops */
@@ -512,11 +526,14 @@ static u64 loop_queue(struct loop_node *ln, struct dmanic_queue *queue,
 		      struct list_head *ops)
 {
 	bool idle = list_empty(&ln->turns);
+	struct dmanic_op *op;
 	u64 poster = 0;
 
 	lockdep_assert_held(&ln->lock);
 	if (!ln->free)
 		poster = loop_doorbell(ln, ops);
+	list_for_each_entry(op, ops, entry)
+		op->pending = true;
 	list_splice_tail_init(ops, &queue->pending);
 	if (list_empty(&queue->turn))
 		list_add_tail(&queue->turn, &ln->turns);
@@ -558,24 +575,24 @@ u64 dmanic_loop_submit(struct dmanic_node *node, struct list_head *ops)
 }
 
 /* As link.h says of cancel() */
-void dmanic_loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue)
+void dmanic_loop_cancel(struct dmanic_node *node, struct dmanic_queue *queue,
+			struct dmanic_op *op)
 {
 	struct loop_node *ln = to_loop(node);
 	LIST_HEAD(ops);
 
 	spin_lock(&ln->lock);
-	if (dmanic_queue_dying(queue))
+	if (!op)
 		list_splice_init(&queue->pending, &ops);
-	else
-		loop_take_given_up(&queue->pending, &ops);
+	else if (op->pending && dmanic_op_given_up(op))
+		list_move(&op->entry, &ops);
+	loop_set_status(&ops, DMANIC_STATUS_CANCELLED);
 	if (list_empty(&queue->pending))
 		list_del_init(&queue->turn);
 	/* It may be sleeping until the due time of an op of this queue */
 	if (!ln->stopped)
 		wake_up_process(ln->worker);
 	spin_unlock(&ln->lock);
-	if (dmanic_queue_dying(queue))
-		loop_set_status(&ops, DMANIC_STATUS_CANCELLED);
 	dmanic_queue_complete(&ops);
 }
 
@@ -625,7 +642,7 @@ void dmanic_loop_engine_stop(struct loop_node *ln)
 		list_splice_tail_init(&queue->pending, &ops);
 		list_del_init(&queue->turn);
 	}
-	spin_unlock(&ln->lock);
 	loop_set_status(&ops, DMANIC_STATUS_LINK_DOWN);
+	spin_unlock(&ln->lock);
 	dmanic_queue_complete(&ops);
 }

@@ -139,6 +139,11 @@ const char *nic_eventfd_cause(int ret, int eventfd);
 int nic_eventfd_check(const struct nic_ctx *ctx, uint32_t flags, int eventfd,
 		      const char *what, int32_t *out);
 
+/* ---- queue.c ---- */
+
+/* Show what was posted to the driver. Return: how much it has not taken yet */
+uint32_t nic_queue_publish(struct nic_queue *queue);
+
 /* ---- time ---- */
 
 static inline uint64_t nic_now(void)

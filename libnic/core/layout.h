@@ -181,6 +181,15 @@ NIC_AT(dmanic_enter, timeout_ns, 16);
 NIC_AT(dmanic_enter, submitted, 24);
 NIC_AT(dmanic_enter, available, 28);
 
+NIC_SIZE(dmanic_uring_enter, 16);
+NIC_AT(dmanic_uring_enter, to_submit, 0);
+NIC_AT(dmanic_uring_enter, min_complete, 4);
+NIC_AT(dmanic_uring_enter, timeout_ns, 8);
+
+NIC_SIZE(dmanic_uring_irq_wait, 16);
+NIC_AT(dmanic_uring_irq_wait, target, 0);
+NIC_AT(dmanic_uring_irq_wait, timeout_ns, 8);
+
 NIC_SIZE(dmanic_irq_wait, 32);
 NIC_AT(dmanic_irq_wait, size, 0);
 NIC_AT(dmanic_irq_wait, flags, 4);

@@ -538,6 +538,15 @@ static uint32_t not_submitted(const struct nic_queue *queue)
 	return queue->sq_tail - sq_head(queue);
 }
 
+uint32_t nic_queue_publish(struct nic_queue *queue)
+{
+	/* A: entries before the index that shows them to the driver */
+	__atomic_store_n(&queue->ring->sq_tail, queue->sq_tail,
+			 __ATOMIC_RELEASE);
+	queue->sq_shown = queue->sq_tail;
+	return not_submitted(queue);
+}
+
 static int fail_enter(const struct nic_queue *queue, int ret)
 {
 	uint32_t flags = __atomic_load_n(&queue->ring->flags, __ATOMIC_RELAXED);
@@ -549,27 +558,17 @@ static int fail_enter(const struct nic_queue *queue, int ret)
 	return nic_fail(queue->ctx, ret, NULL, "submit and wait on a queue");
 }
 
-/* Show the device what was posted */
-static void show_posted(struct nic_queue *queue)
-{
-	/* A: entries before the index that shows them to the driver */
-	__atomic_store_n(&queue->ring->sq_tail, queue->sq_tail,
-			 __ATOMIC_RELEASE);
-	queue->sq_shown = queue->sq_tail;
-}
-
 int nic_queue_enter(struct nic_queue *queue, unsigned int min_complete,
 		    uint64_t timeout_ns)
 {
 	struct dmanic_enter arg = {
 		.size = sizeof(arg),
-		.to_submit = not_submitted(queue),
+		.to_submit = nic_queue_publish(queue),
 		.min_complete = min_complete,
 		.timeout_ns = timeout_ns,
 	};
 	int ret;
 
-	show_posted(queue);
 	ret = nic_ioctl(queue->fd, DMANIC_IOC_ENTER, &arg);
 	if (!ret && arg.available < min_complete)
 		ret = -ETIME;
@@ -604,7 +603,7 @@ static int submit_to_thread(struct nic_queue *queue)
 
 	if (!count && !not_submitted(queue))
 		return 0;
-	show_posted(queue);
+	nic_queue_publish(queue);
 	ret = wake_thread(queue);
 	return ret ? ret : (int)count;
 }

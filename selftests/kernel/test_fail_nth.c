@@ -7,8 +7,11 @@
  * is injected, then the second, until the call meets none. A call that failed
  * must have left every count as it was, and no connection, and the same call
  * must work then. Needs a kernel with fault injection.
+ *
+ * Flags: -luring
  */
 #include "remote_map.h"
+#include "uring_test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,6 +45,7 @@ FIXTURE(fail_nth) {
 	__u64 raised;		/* of irq, before the call */
 	void *map;
 	size_t map_bytes;
+	struct io_uring ring;
 };
 
 FIXTURE_VARIANT(fail_nth) {
@@ -458,6 +462,43 @@ FIXTURE_VARIANT_ADD(fail_nth, map_remote_first) {
 };
 FIXTURE_VARIANT_ADD(fail_nth, fault_remote) {
 	prepare_fault, call_fault, undo_fault,
+};
+
+/* A wait that times out, and an operation of the worker */
+static void prepare_uring(struct fail_nth_self *self)
+{
+	struct dmanic_sqe op = { .flags = DMANIC_SQE_FENCE };
+
+	ring_make(&self->ring, 4, IORING_SETUP_SQE128);
+	prep_wait(&self->ring, &self->queue, 1, 0)->user_data = 1;
+	prep_post(&self->ring, &self->queue, &op);
+}
+
+/* io_uring may have no memory either */
+static int call_uring(struct fail_nth_self *self)
+{
+	int ret = io_uring_submit(&self->ring), failed = 0;
+	struct io_uring_cqe *cqe;
+
+	if (ret < 2)
+		return -ENOMEM;
+	while (ret--) {
+		while (io_uring_peek_cqe(&self->ring, &cqe))
+			breathe();
+		if (cqe->res < 0 && !(cqe->user_data && cqe->res == -ETIME))
+			failed = cqe->res;
+		io_uring_cqe_seen(&self->ring, cqe);
+	}
+	return failed;
+}
+
+static void undo_uring(struct fail_nth_self *self)
+{
+	io_uring_queue_exit(&self->ring);
+}
+
+FIXTURE_VARIANT_ADD(fail_nth, uring) {
+	prepare_uring, call_uring, undo_uring,
 };
 
 /* ---- the sweep ---- */

@@ -559,7 +559,9 @@ TEST_F(ioctl_number, query_tells_the_device)
 	EXPECT_EQ(query.reserved, 0);
 	EXPECT_EQ(query.features & ~(DMANIC_FEATURE_STRIDED |
 				     DMANIC_FEATURE_NOTIFY |
-				     DMANIC_FEATURE_USER_MEMORY), 0);
+				     DMANIC_FEATURE_USER_MEMORY |
+				     DMANIC_FEATURE_URING_CMD |
+				     DMANIC_FEATURE_URING_CANCEL), 0);
 	EXPECT_GT(query.max_segment_bytes, 4 << 20);
 	EXPECT_GT(query.max_segments, 0);
 	EXPECT_GT(query.max_queues, 0);

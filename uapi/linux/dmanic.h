@@ -403,14 +403,25 @@ struct dmanic_irq_wait {
  *
  * and -EBUSY: as many operations are in flight as the queue has completion
  * entries; -ENODEV: the device was removed. In a ring with 32-byte completions
- * the second result is what struct dmanic_cqe.result would be.
+ * the second result is what struct dmanic_cqe.result would be, or how often the
+ * interrupt was raised. A command that makes no sense is refused with -EINVAL,
+ * one that does not fit its descriptor with -ENOTTY.
+ *
+ * A dying ring waits for its commands. Without DMANIC_FEATURE_URING_CANCEL they
+ * cannot be cancelled, so what might take long is refused: -EOPNOTSUPP for waits,
+ * for LIST, for operations of more than DMANIC_URING_POST_MAX bytes (a block of
+ * a strided one counts 64 more), and on a link that models costs; -EBUSY when as
+ * much is in flight on the device.
  */
+#define DMANIC_URING_POST_MAX	((1U << 28) - 4096)
+
 enum dmanic_uring_cmd {
 	/*
 	 * On a queue, ring with 128-byte entries: one operation. The argument is
-	 * a struct dmanic_sqe, without SILENT and with a cookie of zero. It
-	 * completes in the io_uring only. FENCE is about what was posted before
-	 * on this queue, in whatever way. Atomics need 32-byte completions.
+	 * a struct dmanic_sqe, without SILENT and with a cookie of zero, and then
+	 * 16 bytes of zero. It completes in the io_uring only; res: bytes moved.
+	 * FENCE is about what was posted before on this queue, in whatever way.
+	 * Atomics need 32-byte completions; their res is zero.
 	 */
 	DMANIC_URING_POST = 1,
 	/*
@@ -421,7 +432,8 @@ enum dmanic_uring_cmd {
 	/*
 	 * On a queue: wait for completions; struct dmanic_uring_enter. res: how
 	 * many are unconsumed. On an interrupt: DMANIC_URING_IRQ_WAIT. Both need
-	 * DMANIC_FEATURE_URING_CANCEL; without it, IORING_OP_POLL_ADD waits.
+	 * DMANIC_FEATURE_URING_CANCEL; without it, IORING_OP_POLL_ADD waits. -ETIME:
+	 * the time-out passed; -ECANCELED: the ring dies; -EBUSY: 1024 wait already.
 	 */
 	DMANIC_URING_WAIT = 3,
 	DMANIC_URING_IRQ_WAIT = 4,

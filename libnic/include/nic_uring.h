@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * nic_uring.h - libnic in an io_uring: operations and waits beside disk I/O
+ *
+ * For programs that wait in an io_uring. The functions fill submission entries
+ * that the program got from liburing (io_uring_get_sqe()) or made itself; libnic
+ * neither includes nor links liburing, and never submits. An entry is filled
+ * whole: set user_data and IOSQE_* flags afterwards, as after io_uring_prep_*().
+ *
+ * What cqe->res says: zero or more, it succeeded; else nic_uring_status() tells
+ * the outcome. A failure ends a chain of linked entries (IOSQE_IO_LINK).
+ *
+ * Operations need a ring with IORING_SETUP_SQE128. They complete in the io_uring
+ * only: nic_queue_poll() and nic_queue_drain() know nothing of them. Order holds
+ * between all operations of a queue, however they were posted. Local memory
+ * belongs to the device until the completion.
+ *
+ * Any thread may prepare an operation or a wait for an interrupt on any ring.
+ * nic_uring_prep_enter() is for the queue's owner. Nothing blocks.
+ */
+#ifndef NIC_URING_H
+#define NIC_URING_H
+
+#include <nic.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What there is (nic_uring_features()) */
+#define NIC_URING_POST	1U	/* operations, nic_uring_prep_enter() */
+#define NIC_URING_WAIT	2U	/* nic_uring_prep_wait(), _irq_wait() */
+
+/**
+ * nic_uring_features() - which io_uring commands the driver has
+ * @ctx: the context
+ *
+ * Without NIC_URING_WAIT the kernel cannot cancel commands. Then wait with
+ * IORING_OP_POLL_ADD for POLLIN on nic_queue_fd() or nic_irq_fd(). And operations
+ * that might take long are refused (NIC_UNSUPPORTED): above 256 MiB, lists, and
+ * all on a link with a cost model.
+ *
+ * Return: NIC_URING_* or 0. Thread-safe.
+ */
+unsigned int nic_uring_features(const struct nic_ctx *ctx);
+
+/**
+ * nic_uring_status() - the outcome of a command
+ * @res: of its completion entry (cqe->res)
+ *
+ * Return: enum nic_status: NIC_OK for zero and above. NIC_LIMIT also for -EBUSY:
+ * as many operations are in flight as the queue has completions, take completions
+ * and post again. NIC_TIMED_OUT also for a wait's time-out, NIC_LINK_DOWN also
+ * when the device was removed. Thread-safe.
+ */
+enum nic_status nic_uring_status(int res);
+
+/* ---- operations ---- */
+
+/**
+ * nic_uring_prep_nop() - completes, moves nothing
+ * @sqe: entry of 128 bytes
+ * @queue: the queue
+ * @flags: NIC_FENCE: start after everything posted before on @queue
+ *
+ * Return: 0; -EINVAL: unknown flags (all of these).
+ */
+int nic_uring_prep_nop(void *sqe, const struct nic_queue *queue, unsigned int flags);
+
+/**
+ * nic_uring_prep_put() - local to remote, contiguous; res: bytes moved
+ * @sqe: entry of 128 bytes
+ * @queue: the queue
+ * @seg: local segment of the queue's context
+ * @offset: bytes into @seg
+ * @remote: connected segment
+ * @remote_offset: bytes into @remote
+ * @bytes: how many, zero is legal
+ * @flags: NIC_FENCE
+ */
+int nic_uring_prep_put(void *sqe, const struct nic_queue *queue,
+		       const struct nic_segment *seg, uint64_t offset,
+		       const struct nic_remote *remote, uint64_t remote_offset,
+		       uint64_t bytes, unsigned int flags);
+
+/** nic_uring_prep_get() - as nic_uring_prep_put(), remote to local */
+int nic_uring_prep_get(void *sqe, const struct nic_queue *queue,
+		       const struct nic_segment *seg, uint64_t offset,
+		       const struct nic_remote *remote, uint64_t remote_offset,
+		       uint64_t bytes, unsigned int flags);
+
+/**
+ * nic_uring_prep_put_notify() - a put that raises an interrupt once it is placed
+ * @sqe: entry of 128 bytes
+ * @queue: the queue
+ * @seg: local segment of the queue's context
+ * @offset: bytes into @seg
+ * @remote: connected segment
+ * @remote_offset: bytes into @remote
+ * @bytes: how many, zero is legal
+ * @irq: connected interrupt on the same node as @remote
+ * @payload: handed to the waiter
+ * @flags: NIC_FENCE
+ */
+int nic_uring_prep_put_notify(void *sqe, const struct nic_queue *queue,
+			      const struct nic_segment *seg, uint64_t offset,
+			      const struct nic_remote *remote,
+			      uint64_t remote_offset, uint64_t bytes,
+			      const struct nic_remote *irq, uint64_t payload,
+			      unsigned int flags);
+
+/** nic_uring_prep_put_strided() - as nic_uring_prep_put(), blocks with strides */
+int nic_uring_prep_put_strided(void *sqe, const struct nic_queue *queue,
+			       const struct nic_segment *seg, uint64_t offset,
+			       const struct nic_remote *remote,
+			       uint64_t remote_offset,
+			       const struct nic_stride *stride,
+			       unsigned int flags);
+
+/** nic_uring_prep_get_strided() - as nic_uring_prep_get(), blocks with strides */
+int nic_uring_prep_get_strided(void *sqe, const struct nic_queue *queue,
+			       const struct nic_segment *seg, uint64_t offset,
+			       const struct nic_remote *remote,
+			       uint64_t remote_offset,
+			       const struct nic_stride *stride,
+			       unsigned int flags);
+
+/**
+ * nic_uring_prep_notify() - raise a remote interrupt
+ * @sqe: entry of 128 bytes
+ * @queue: the queue
+ * @irq: connected interrupt
+ * @payload: handed to the waiter
+ * @flags: NIC_FENCE
+ */
+int nic_uring_prep_notify(void *sqe, const struct nic_queue *queue,
+			  const struct nic_remote *irq, uint64_t payload,
+			  unsigned int flags);
+
+/* ---- the queue's own ring ---- */
+
+/**
+ * nic_uring_prep_enter() - as nic_queue_submit(), by a command
+ * @sqe: entry of 64 or 128 bytes
+ * @queue: the queue, by its owner
+ *
+ * What was posted on @queue until now is taken when the command runs; completions
+ * are @queue's. One command for many operations costs least. res: how many were
+ * taken (fewer than posted: reap completions, submit again). A link model delays
+ * the operations, but not the poster.
+ */
+void nic_uring_prep_enter(void *sqe, struct nic_queue *queue);
+
+/* ---- waits; only with NIC_URING_WAIT ---- */
+
+/**
+ * nic_uring_prep_wait() - wait for completions of the queue's own ring
+ * @sqe: entry of 64 or 128 bytes
+ * @queue: the queue
+ * @min_complete: how many unreaped completions, at most those it has room for
+ * @timeout_ns: longest wait; NIC_TIMEOUT_NEVER
+ *
+ * res: how many there are; -ETIME; -ENODEV the device was removed; -ECANCELED
+ * with the ring; -EBUSY more than a thousand wait already.
+ */
+void nic_uring_prep_wait(void *sqe, const struct nic_queue *queue,
+			 unsigned int min_complete, uint64_t timeout_ns);
+
+/**
+ * nic_uring_prep_irq_wait() - wait until it was raised @count times in all
+ * @sqe: entry of 64 or 128 bytes
+ * @irq: the interrupt
+ * @count: since creation: nic_irq_count() + 1 for the next one
+ * @timeout_ns: longest wait; NIC_TIMEOUT_NEVER
+ *
+ * Takes no event: nic_irq_poll() does. res: 0; else as nic_uring_prep_wait().
+ */
+void nic_uring_prep_irq_wait(void *sqe, const struct nic_irq *irq, uint64_t count,
+			     uint64_t timeout_ns);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NIC_URING_H */
