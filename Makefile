@@ -5,9 +5,11 @@
 # build/modules/<release>/ a tree of links for one kernel.
 #
 #   make                 user space, and the module when KDIR is there
-#   make user            libnic, tools, kernel selftests
+#   make user            libnic and the tools
+#   make tests           the programs that test the driver, libnic and tools
 #   make modules KDIR=…  dmanic.ko for the kernel whose headers are in KDIR
-#   make check           native unit tests (T="pattern…" for some of them)
+#   make check           native unit tests (T="pattern…" for some of them);
+#                        make units only builds them
 #   make style           every static check
 #   make install         DESTDIR=, PREFIX=; modules_install for dmanic.ko
 #   make clean           V=1 shows every command
@@ -31,7 +33,8 @@ say	 = @printf '  %-7s %s\n' $(1) $(2)
 
 all: user
 
-.PHONY: all user modules check style install modules_install clean FORCE
+.PHONY: all user tests units modules check style install modules_install clean \
+	FORCE
 FORCE:
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -77,6 +80,8 @@ cflags	:= -std=gnu11 -ffp-contract=off $(warnings) -D_GNU_SOURCE -fPIC
 cppflags := -Iuapi -Ilibnic/include -I.
 ldflags	:= -Wl,--as-needed
 libs	:= -lmnl -lcjson -lm -lpthread
+# What tests of the driver's pure files include instead of the kernel's headers
+shim	:= -Iselftests/native/shim
 sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all
 
 user	:= $(BUILD)/user
@@ -93,16 +98,18 @@ libnic-a := $(if $(libnic-o),$(user)/libnic.a)
 libnic-so := $(if $(libnic-o),$(user)/libnic.so)
 libnic-map := $(wildcard libnic/libnic.map)
 tools	:= $(foreach t,$(tools-y),$(if $(call under,tools/$(t)),$(t)))
-tests	:= $(basename $(notdir $(wildcard selftests/kernel/test_*.c)))
+tests	:= $(basename $(wildcard selftests/kernel/test_*.c \
+	selftests/user/test_*.c))
 units	:= $(basename $(notdir $(wildcard selftests/native/test_*.c)))
 
-user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools)) \
-	$(addprefix $(user)/selftests/kernel/,$(tests))
+user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools))
+tests: user $(addprefix $(user)/,$(tests)) $(user)/selftests/user/example
+units: $(addprefix $(native)/,$(units))
 
 # Objects are built again when the compiler or its flags change.
 $(user)/flags: flags = $(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags)
 $(native)/flags: flags = $(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags) \
-	$(sanitize)
+	$(sanitize) $(shim)
 $(user)/flags $(native)/flags: FORCE
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' >$@
@@ -113,6 +120,8 @@ $(user)/%.o: %.c $(user)/flags
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags) -MMD -MP \
 		-c -o $@ $<
 
+$(native)/driver/%.o $(native)/selftests/native/test_link_%.o: \
+	cppflags := $(shim) $(cppflags)
 $(native)/%.o: %.c $(native)/flags
 	$(call say,CC,"$< [sanitized]")
 	@mkdir -p $(@D)
@@ -143,20 +152,26 @@ $(user)/$(1): $(addprefix $(user)/,$(call under,tools/$(1)) \
 	$$(Q)$$(link)
 endef
 
-# A kernel test has the objects it names and what stands beside it that is
-# not a test itself (the harness).
-kernel-common := $(call there,$(filter-out selftests/kernel/test_%,\
-	$(patsubst %.c,%.o,$(wildcard selftests/kernel/*.c))))
+# A test of the driver, or of user space on it, has the objects it names, the
+# harness, and what stands beside it that is not a test itself.
+beside	 = $(call there,$(filter-out $(1)/test_%,\
+	$(patsubst %.c,%.o,$(wildcard $(1)/*.c))))
 define test-rule
-$(user)/selftests/kernel/$(1): test-flags := \
-	$(call named,selftests/kernel/$(1).c,Flags)
-$(user)/selftests/kernel/$(1): $(patsubst %.c,$(user)/%.o,\
-		selftests/kernel/$(1).c \
-		$(call named,selftests/kernel/$(1).c,Sources)) \
-		$(addprefix $(user)/,$(kernel-common)) $(libnic-a)
+$(user)/$(1): test-flags := $(call named,$(1).c,Flags)
+$(user)/$(1): $(patsubst %.c,$(user)/%.o,$(1).c \
+		$(call named,$(1).c,Sources)) $(addprefix $(user)/,$(sort \
+		$(call beside,selftests/kernel) \
+		$(call beside,$(patsubst %/,%,$(dir $(1)))))) $(libnic-a)
 	$$(call say,LD,$$@)
 	$$(Q)$$(link)
 endef
+
+# The program of README.md, as README.md builds it
+$(user)/selftests/user/example: Documentation/examples/put.c $(libnic-so)
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(warnings) -Ilibnic/include -o $@ \
+		$< $(libnic-so)
 
 define unit-rule
 $(native)/$(1): test-flags := $(sanitize) \
@@ -209,7 +224,7 @@ modules: FORCE
 
 # ---- checks -----------------------------------------------------------------
 
-check: $(addprefix $(native)/,$(units))
+check: units
 	@selftests/native/run-all $(native) $(T)
 
 style:

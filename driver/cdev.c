@@ -101,6 +101,9 @@ long dmanic_ioctl_run(const struct dmanic_ioctl *table, size_t entries, void *ob
 		return ret;
 
 	ret = ioctl->fn(object, arg, &late);
+	/* What is done for good must not fail for an answer that says nothing */
+	if (ioctl->in_only)
+		return ret;
 	if (copy_to_user(user, arg, min_t(u32, size, ioctl->size))) {
 		if (late.file) {
 			put_unused_fd(late.fd);
@@ -187,20 +190,21 @@ static int ctx_irq_create(void *object, void *arg, struct dmanic_late *late)
 }
 
 #define CTX_IOCTL(_ioctl, _struct, _fn, _undo) \
-	{ _ioctl, sizeof(struct _struct), sizeof(struct _struct), _fn, _undo }
+	{ _ioctl, sizeof(struct _struct), sizeof(struct _struct), _fn, _undo, false }
+#define CTX_IOCTL_IN(_ioctl, _struct, _fn) \
+	{ _ioctl, sizeof(struct _struct), sizeof(struct _struct), _fn, NULL, true }
 
 static const struct dmanic_ioctl ctx_ioctls[] = {
 	CTX_IOCTL(DMANIC_IOC_QUERY, dmanic_query, ctx_query, NULL),
 	CTX_IOCTL(DMANIC_IOC_SEGMENT_CREATE, dmanic_segment_create,
 		  ctx_segment_create, ctx_segment_create_undo),
-	CTX_IOCTL(DMANIC_IOC_SEGMENT_DESTROY, dmanic_segment_id,
-		  ctx_segment_destroy, NULL),
+	CTX_IOCTL_IN(DMANIC_IOC_SEGMENT_DESTROY, dmanic_segment_id,
+		     ctx_segment_destroy),
 	CTX_IOCTL(DMANIC_IOC_SEGMENT_EXPORT, dmanic_segment_export,
 		  ctx_segment_export, ctx_segment_export_undo),
-	CTX_IOCTL(DMANIC_IOC_SEGMENT_REVOKE, dmanic_segment_id,
-		  ctx_segment_revoke, NULL),
+	CTX_IOCTL_IN(DMANIC_IOC_SEGMENT_REVOKE, dmanic_segment_id, ctx_segment_revoke),
 	CTX_IOCTL(DMANIC_IOC_CONNECT, dmanic_connect, ctx_connect, ctx_connect_undo),
-	CTX_IOCTL(DMANIC_IOC_DISCONNECT, dmanic_disconnect, ctx_disconnect, NULL),
+	CTX_IOCTL_IN(DMANIC_IOC_DISCONNECT, dmanic_disconnect, ctx_disconnect),
 	CTX_IOCTL(DMANIC_IOC_QUEUE_CREATE, dmanic_queue_create,
 		  ctx_queue_create, NULL),
 	CTX_IOCTL(DMANIC_IOC_IRQ_CREATE, dmanic_irq_create, ctx_irq_create, NULL),

@@ -7,6 +7,7 @@
 ktap_number=0
 ktap_failed=0
 ktap_passed=0
+ktap_last=	# what the last program said last
 
 ktap_header() { # CASES
 	echo 'KTAP version 1'
@@ -64,15 +65,25 @@ ktap_program() { # NAME SECONDS COMMAND...
 	ktap_child=
 	wait $reader || :
 	reason=$(ktap_incomplete "$folder/log")
+	ktap_last=$(sed -n '$s/^[ #]*\(.*SKIP \)\{0,1\}//p' "$folder/log")
 	case $status in
 	0) [ -z "$reason" ] || status=1 ;;
-	4) reason=$(sed -n '$s/^[ #]*\(.*SKIP \)\{0,1\}//p' "$folder/log") ;;
+	4) reason=$ktap_last ;;
 	97) reason="the kernel complained" ;;
 	124 | 137) reason="time limit of $limit s" ;;
 	*) reason=${reason:-exit status $status} ;;
 	esac
 	rm -rf "$folder"
 	ktap_result "$status" "$name" "$reason"
+}
+
+# The plan of COUNT programs. That none was chosen is a mistake, not a success.
+ktap_plan() { # COUNT [PATTERN...]
+	ktap_header "$1"
+	[ "$1" = 0 ] || return 0
+	shift
+	echo "# no test matches $*"
+	exit 1
 }
 
 # Kselftest's exit status for what was run so far.

@@ -402,6 +402,9 @@ struct dmanic_export {
 	struct hlist_node name_entry;
 };
 
+/* A NOP goes to no node, nor does an entry that was refused before it named one */
+#define DMANIC_NO_NODE		U32_MAX
+
 /**
  * struct dmanic_target - how an initiator names an export of another node
  * @node: node id
@@ -494,7 +497,7 @@ struct dmanic_remote *dmanic_remote_lookup(struct dmanic_ctx *ctx, u32 handle);
  * @remote_offset: into the target
  * @conn: remote side, borrowed under RCU while it is posted
  * @target: copy of conn->target, made when the op outlives that; its node is
- *	always set
+ *	always set, DMANIC_NO_NODE while the entry has named none
  * @notify: interrupt to raise, for NOTIFY and the NOTIFY flag
  * @payload: for @notify
  * @result: for the completion
@@ -709,6 +712,7 @@ struct dmanic_late {
  * @fn: gets a zero-extended kernel copy of the argument; what it leaves there
  *	is copied back, also when it fails
  * @undo: takes back what @fn did when the copy back fails; may be NULL
+ * @in_only: @fn has nothing to tell, so nothing is copied back
  */
 struct dmanic_ioctl {
 	unsigned int ioctl;
@@ -716,6 +720,7 @@ struct dmanic_ioctl {
 	unsigned int min_size;
 	int (*fn)(void *object, void *arg, struct dmanic_late *late);
 	void (*undo)(void *object, void *arg);
+	bool in_only;
 };
 
 int dmanic_late_open(struct dmanic_late *late, const char *name,

@@ -12,6 +12,7 @@
  * sleep, from a workqueue otherwise.
  */
 #include <linux/capability.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/user.h>
@@ -37,6 +38,41 @@ static int mem_refuse(struct dmanic_refusal *refusal, u32 limit, u64 asked,
 	refusal->asked = asked;
 	refusal->allowed = allowed;
 	return err;
+}
+
+/* The root of all cgroups has no limit to run into */
+static bool mem_in_cgroup(void)
+{
+#ifdef CONFIG_MEMCG
+	struct mem_cgroup *memcg;
+	bool in_cgroup;
+
+	if (mem_cgroup_disabled())
+		return false;
+	rcu_read_lock();
+	memcg = mem_cgroup_from_task(current);
+	in_cgroup = memcg && memcg->css.parent;
+	rcu_read_unlock();
+	return in_cgroup;
+#else
+	return false;
+#endif
+}
+
+/*
+ * The last @missing pages were not to be had, after @got. If the machine has
+ * them, it was the cgroup, or one above it: the kernel tells nobody which, nor
+ * how much it has left.
+ */
+static int mem_refuse_pages(struct dmanic_refusal *refusal, u64 asked,
+			    unsigned long got, unsigned long missing)
+{
+	unsigned long free = si_mem_available();
+
+	if (missing < free && mem_in_cgroup())
+		return mem_refuse(refusal, DMANIC_LIMIT_CGROUP, asked, 0, -ENOMEM);
+	return mem_refuse(refusal, DMANIC_LIMIT_MEMORY, asked,
+			  (u64)(got + free) << PAGE_SHIFT, -ENOMEM);
 }
 
 static int mem_charge(struct dmanic_mem *mem, struct dmanic_refusal *refusal)
@@ -154,8 +190,7 @@ static struct dmanic_mem *mem_new(struct dmanic_ctx *ctx, u64 length,
 		mem->pages = kvmalloc_array(mem->nr_pages, sizeof(*mem->pages),
 					    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!mem->pages) {
-		ret = mem_refuse(refusal, DMANIC_LIMIT_MEMORY, length,
-				 (u64)si_mem_available() << PAGE_SHIFT, -ENOMEM);
+		ret = mem_refuse_pages(refusal, length, 0, need);
 		goto err_uncharge;
 	}
 	get_device(&mem->node->dev);
@@ -224,14 +259,14 @@ struct dmanic_mem *dmanic_mem_alloc(struct dmanic_ctx *ctx, u64 length,
 	if (IS_ERR(mem))
 		return mem;
 
-	ret = mem_refuse(refusal, DMANIC_LIMIT_MEMORY, length,
-			 (u64)si_mem_available() << PAGE_SHIFT, -ENOMEM);
-
 	while (nr < mem->nr_pages) {
 		order = min_t(unsigned int, order, ilog2(mem->nr_pages - nr));
 		page = mem_block(&order);
-		if (!page)
+		if (!page) {
+			ret = mem_refuse_pages(refusal, length, nr,
+					       mem->nr_pages - nr);
 			goto err_abort;
+		}
 		for (i = 0; i < 1UL << order; i++)
 			mem->pages[nr + i] = page + i;
 		nr += 1UL << order;
@@ -243,7 +278,6 @@ struct dmanic_mem *dmanic_mem_alloc(struct dmanic_ctx *ctx, u64 length,
 	}
 	mem->block_order = order;
 	mem_find_linear(mem);
-	memset(refusal, 0, sizeof(*refusal));
 	return mem;
 
 err_abort:

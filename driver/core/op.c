@@ -147,6 +147,7 @@ static __always_inline u32 op_prepare(struct dmanic_op *op,
 	op->result = 0;
 	op->mem = NULL;
 	op->conn = NULL;
+	op->target.node = DMANIC_NO_NODE;
 	op->block = 0;
 	op->count = 1;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * trace.h - tracepoints: an operation is posted, started, done; an interrupt
- * is raised
+ * is raised. An operation that goes to no node has target=-1.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM dmanic
@@ -34,8 +34,8 @@ DECLARE_EVENT_CLASS(dmanic_op,
 		__entry->bytes = dmanic_op_bytes(op);
 		__entry->status = op->status;
 	),
-	TP_printk("node=%u target=%u opcode=%u flags=%#x cookie=%#llx bytes=%llu status=%u",
-		  __entry->node, __entry->target, __entry->opcode, __entry->flags,
+	TP_printk("node=%u target=%d opcode=%u flags=%#x cookie=%#llx bytes=%llu status=%u",
+		  __entry->node, (int)__entry->target, __entry->opcode, __entry->flags,
 		  __entry->cookie, __entry->bytes, __entry->status)
 );
 

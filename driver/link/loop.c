@@ -154,11 +154,16 @@ static int loop_connect(struct dmanic_node *node, struct dmanic_target *target,
 	peer = loop_peer_get(to_loop(node), target->node);
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
-	target->incarnation = READ_ONCE(peer->node.incarnation);
 	if (name) {
 		ret = loop_lookup(to_loop(node), peer, kind, name, secret, timeout_ns, target);
 		if (ret)
 			goto out_put;
+	}
+	/* Only now: one of the two may have failed, or restarted, while we waited */
+	target->incarnation = READ_ONCE(peer->node.incarnation);
+	if (READ_ONCE(to_loop(node)->failed) || READ_ONCE(peer->failed)) {
+		ret = -EHOSTUNREACH;
+		goto out_put;
 	}
 	rcu_read_lock();
 	ret = loop_errno(dmanic_target_find(&peer->node, target, kind, &export));

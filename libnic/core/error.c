@@ -194,9 +194,15 @@ const char *nic_refusal_cause(char *buf, int ret,
 	}
 	if (limit == DMANIC_LIMIT_MEMORY) {
 		snprintf(buf, NIC_CAUSE_MAX,
-			 "%s are needed, %s are free, and the cgroup may have less; free some, or raise MemoryMax=",
+			 "%s are needed, %s are free on this machine; ask for less, or end other programs",
 			 nic_size_text(asked, refusal->asked),
 			 nic_size_text(allowed, refusal->allowed));
+		return buf;
+	}
+	if (limit == DMANIC_LIMIT_CGROUP) {
+		snprintf(buf, NIC_CAUSE_MAX,
+			 "%s are needed and the cgroup does not have them; raise memory.max of it and of those above (MemoryMax= of the unit), or ask for less",
+			 nic_size_text(asked, refusal->asked));
 		return buf;
 	}
 	if (limit >= sizeof(limits) / sizeof(*limits) || !limits[limit].noun)

@@ -293,6 +293,28 @@ int disconnect(const struct node *node, __u32 handle)
 	return dmanic_call(node->fd, DMANIC_IOC_DISCONNECT, &arg);
 }
 
+/*
+ * Connections are in no count, but handles are given out upwards: those made
+ * between two of these calls have a number between what they return.
+ */
+__u32 handle_next(const struct node *node, const struct segment *segment)
+{
+	__u32 handle = segment_connect(node, segment);
+
+	ASSERT_EQ(disconnect(node, handle), 0);
+	return handle;
+}
+
+/* How many of them are there still; afterwards none is */
+unsigned int handles_left(const struct node *node, __u32 before, __u32 after)
+{
+	unsigned int left = 0;
+
+	while (++before < after)
+		left += !disconnect(node, before);
+	return left;
+}
+
 struct queue queue_make_eventfd(const struct node *node, __u32 sq_entries,
 				__u32 cq_entries, int eventfd)
 {

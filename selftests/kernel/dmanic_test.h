@@ -118,6 +118,8 @@ __u32 segment_connect(const struct node *node, const struct segment *segment);
 struct alone alone_make(const struct model *model, __u64 length);
 __u32 irq_connect(const struct node *node, const struct irq *irq);
 int disconnect(const struct node *node, __u32 handle);
+__u32 handle_next(const struct node *node, const struct segment *segment);
+unsigned int handles_left(const struct node *node, __u32 before, __u32 after);
 
 struct queue queue_make_eventfd(const struct node *node, __u32 sq_entries,
 				__u32 cq_entries, int eventfd);
@@ -184,6 +186,7 @@ static inline void store32(__u32 *place, __u32 value)
 #define segment_connect(...)	(CALLER, segment_connect(__VA_ARGS__))
 #define alone_make(...)		(CALLER, alone_make(__VA_ARGS__))
 #define irq_connect(...)	(CALLER, irq_connect(__VA_ARGS__))
+#define handle_next(...)	(CALLER, handle_next(__VA_ARGS__))
 #define queue_make(...)		(CALLER, queue_make(__VA_ARGS__))
 #define queue_sqe(...)		(CALLER, queue_sqe(__VA_ARGS__))
 #define queue_submit(...)	(CALLER, queue_submit(__VA_ARGS__))

@@ -11,6 +11,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static const __u64 secret[2] = { 0x1234567890abcdefULL, 42 };
@@ -370,12 +372,14 @@ struct waiter {
 	__u64 timeout_ns;
 	__u32 handle;
 	int ret;
+	__u32 thread;		/* its number */
 };
 
 static void *wait_for_name(void *data)
 {
 	struct waiter *waiter = data;
 
+	store32(&waiter->thread, gettid());
 	waiter->ret = connect_name(waiter->node, 0, waiter->owner, "later",
 				   secret, waiter->timeout_ns, &waiter->handle);
 	return NULL;
@@ -385,7 +389,7 @@ TEST_F(export, connect_waits_for_the_name)
 {
 	struct segment other = segment_make(&self->owner, 1);
 	struct waiter waiter = {
-		&self->user, self->owner.id, slow_ns(20000), 0, -1,
+		&self->user, self->owner.id, slow_ns(20000), 0, -1, 0,
 	};
 	pthread_t thread;
 	unsigned int i;
@@ -403,6 +407,101 @@ TEST_F(export, connect_waits_for_the_name)
 	EXPECT_EQ(try(self, DMANIC_OP_READ, waiter.handle), DMANIC_STATUS_OK);
 }
 
+/* A thread of this process that sleeps in an ioctl */
+static bool in_ioctl(pid_t thread)
+{
+	char path[48], line[16] = "";
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", thread);
+	stream = fopen(path, "re");
+	ASSERT_TRUE(stream);
+	if (!fgets(line, sizeof(line), stream))
+		line[0] = 0;
+	fclose(stream);
+	/* "running", or the number of the call it sleeps in */
+	return line[0] && line[0] != 'r' && atoi(line) == SYS_ioctl;
+}
+
+struct restart {
+	struct fabric own;
+	struct node owner;
+	struct node user;
+	struct segment segment;
+	struct waiter waiter;
+	pthread_t thread;
+};
+
+/* Nodes of its own, and a thread that waits for a name on the first of them */
+static void restart_begin(struct restart *it)
+{
+	fabric_make(&it->own, "a", 2, NULL);
+	it->owner = node_open(&it->own, 0);
+	it->user = node_open(&it->own, 1);
+	it->segment = segment_make(&it->owner, 64);
+	it->waiter = (struct waiter) {
+		&it->user, it->owner.id, slow_ns(20000), 0, -1, 0,
+	};
+	ASSERT_EQ(pthread_create(&it->thread, NULL, wait_for_name,
+				 &it->waiter), 0);
+	ASSERT_TRUE(WAIT_FOR(load32(&it->waiter.thread) &&
+			     in_ioctl(it->waiter.thread)));
+}
+
+static void restart_publish(struct restart *it)
+{
+	segment_publish(&it->segment, DMANIC_RIGHT_WRITE, "later", secret);
+	ASSERT_EQ(pthread_join(it->thread, NULL), 0);
+}
+
+/* The connection is to the node as it is after the wait. */
+TEST(export, name_of_a_node_that_restarted_meanwhile)
+{
+	struct dmanic_sqe sqe;
+	struct segment local;
+	struct queue queue;
+	struct restart it;
+
+	restart_begin(&it);
+	ASSERT_EQ(device_set_failed(it.owner.name, true), 0);
+	ASSERT_EQ(device_set_failed(it.owner.name, false), 0);
+	restart_publish(&it);
+	ASSERT_EQ(it.waiter.ret, 0);
+	local = segment_make(&it.user, 64);
+	queue = queue_make(&it.user, 2, 2);
+	sqe = sqe_move(DMANIC_OP_WRITE, local.id, 0, it.waiter.handle, 0, 64);
+	EXPECT_EQ(queue_run(&queue, &sqe).status, DMANIC_STATUS_OK);
+}
+
+FIXTURE(export_wait) {
+	struct restart it;
+};
+
+FIXTURE_VARIANT(export_wait) {
+	bool user;		/* fails, not the owner */
+};
+
+FIXTURE_VARIANT_ADD(export_wait, owner) { false };
+FIXTURE_VARIANT_ADD(export_wait, user) { true };
+
+FIXTURE_SETUP(export_wait)
+{
+	restart_begin(&self->it);
+}
+
+FIXTURE_TEARDOWN(export_wait)
+{
+}
+
+TEST_F(export_wait, failed_meanwhile_is_EHOSTUNREACH)
+{
+	struct node *failed = variant->user ? &self->it.user : &self->it.owner;
+
+	ASSERT_EQ(device_set_failed(failed->name, true), 0);
+	restart_publish(&self->it);
+	EXPECT_EQ(self->it.waiter.ret, -EHOSTUNREACH);
+}
+
 static void on_signal(int number)
 {
 	(void)number;
@@ -412,7 +511,7 @@ TEST_F(export, signal_ends_the_wait_for_a_name)
 {
 	struct sigaction action = { .sa_handler = on_signal };
 	struct waiter waiter = {
-		&self->user, self->owner.id, DMANIC_TIMEOUT_NEVER, 0, 1,
+		&self->user, self->owner.id, DMANIC_TIMEOUT_NEVER, 0, 1, 0,
 	};
 	pthread_t thread;
 

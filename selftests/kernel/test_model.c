@@ -73,6 +73,19 @@ TEST_F(model, preset_is_told)
 	EXPECT_GT(told->bandwidth, 0);
 }
 
+TEST_F(model, scaled_preset_keeps_its_name)
+{
+	struct model change = { .scale = 7000, .seed = 7 };
+	struct device device;
+
+	ASSERT_EQ(device_set_model(self->node.name, &change), 0);
+	ASSERT_EQ(device_get(self->node.name, &device), 0);
+	EXPECT_EQ(strcmp(device.model_name, "sci-d330"), 0);
+	EXPECT_EQ(device.model.scale, 7000);
+	EXPECT_EQ(device.model.seed, 7);
+	EXPECT_EQ(device.model.start_ns, self->device.model.start_ns);
+}
+
 TEST_F(model, changed_preset_is_custom)
 {
 	struct model change = { .start_ns = 1000 };

@@ -3,7 +3,7 @@
  * test_segment_limit.c - what stops a program from taking too much
  *
  * Owns: RLIMIT_MEMLOCK as an unprivileged user, the memory cgroup, and how
- * many objects a device has. Each refusal must say which limit it was, and
+ * many objects a device or a context has. Each refusal must say which limit it was, and
  * what is given back must be there again.
  */
 #include "dmanic_test.h"
@@ -193,25 +193,28 @@ static pid_t start_bystander(const char *group)
 	return child;
 }
 
-/* In the group: 0 when the driver refused as it should */
-static int ask_too_much(const char *group)
+/* In the group, which has less than what the machine has free */
+static void ask_too_much(const char *group)
 {
+	__u64 machine = (__u64)sysconf(_SC_PHYS_PAGES) * page_bytes();
 	struct dmanic_segment_create arg;
 	struct node node;
-	int ret;
 
-	if (put_file(group, "cgroup.procs", "0"))
-		return 1;
+	ASSERT_EQ(put_file(group, "cgroup.procs", "0"), 0);
 	node = node_open(&fabric, 0);
-	ret = create(&node, 0, 128 * MIB, NULL, &arg);
-	if (ret != -ENOMEM && ret != -EDQUOT)
-		return 2;
-	if (arg.refusal.limit != DMANIC_LIMIT_MEMORY)
-		return 3;
-	if (arg.refusal.asked < 128 * MIB)
-		return 4;
+	ASSERT_EQ(create(&node, 0, 128 * MIB, NULL, &arg), -ENOMEM);
+	EXPECT_EQ(arg.refusal.limit, DMANIC_LIMIT_CGROUP);
+	EXPECT_EQ(arg.refusal.asked, 128 * MIB);
+	EXPECT_EQ(arg.refusal.allowed, 0);
+	/* What neither has is refused by the machine. */
+	ASSERT_EQ(create(&node, 0, 2 * machine, NULL, &arg), -ENOMEM);
+	EXPECT_EQ(arg.refusal.limit, DMANIC_LIMIT_MEMORY);
+	EXPECT_EQ(arg.refusal.asked, 2 * machine);
+	EXPECT_GT(arg.refusal.allowed, 32 * MIB);
+	EXPECT_LE(arg.refusal.allowed, machine);
 	/* And a little still works. */
-	return create(&node, 0, MIB, NULL, &arg) ? 5 : 0;
+	EXPECT_EQ(create(&node, 0, MIB, NULL, &arg), 0);
+	EXPECT_EQ(arg.refusal.limit, DMANIC_LIMIT_NONE);
 }
 
 static void in_group(const char *group)
@@ -224,8 +227,10 @@ static void in_group(const char *group)
 	bystander = start_bystander(group);
 	child = fork();
 	ASSERT_GE(child, 0);
-	if (!child)
-		_exit(ask_too_much(group));
+	if (!child) {
+		ask_too_much(group);
+		_exit(0);
+	}
 	ASSERT_EQ(waitpid(child, &status, 0), child);
 	EXPECT_TRUE(WIFEXITED(status));
 	EXPECT_EQ(WEXITSTATUS(status), 0);
@@ -329,6 +334,58 @@ TEST_F_TIMEOUT(device_limit, queues, 120)
 	ASSERT_EQ(close(last), 0);
 	EXPECT_TRUE(WAIT_FOR(!dmanic_call(self->node.fd,
 					  DMANIC_IOC_QUEUE_CREATE, &arg)));
+}
+
+TEST_F_TIMEOUT(device_limit, irqs, 120)
+{
+	struct dmanic_irq_create arg;
+	int ret = 0, last = -1;
+	__u32 i;
+
+	for (i = 0; i <= self->query.max_irqs; i++) {
+		arg = (struct dmanic_irq_create) {
+			.size = sizeof(arg), .depth = 1, .eventfd = -1,
+		};
+		ret = dmanic_call(self->node.fd, DMANIC_IOC_IRQ_CREATE, &arg);
+		if (ret)
+			break;
+		last = arg.fd;
+	}
+	EXPECT_EQ(i, self->query.max_irqs);
+	ASSERT_EQ(ret, -EDQUOT);
+	EXPECT_EQ(arg.refusal.limit, DMANIC_LIMIT_IRQS);
+	EXPECT_EQ(arg.refusal.asked, self->query.max_irqs + 1ULL);
+	EXPECT_EQ(arg.refusal.allowed, self->query.max_irqs);
+	ASSERT_EQ(close(last), 0);
+	EXPECT_TRUE(WAIT_FOR(!dmanic_call(self->node.fd, DMANIC_IOC_IRQ_CREATE,
+					  &arg)));
+}
+
+/* These are counted for each context. */
+TEST_F_TIMEOUT(device_limit, connections, 120)
+{
+	struct segment segment = segment_make(&self->node, 1);
+	struct node again = node_open(&fabric, 0);
+	struct dmanic_connect arg;
+	int ret = 0;
+	__u32 i;
+
+	segment_export(&segment, DMANIC_RIGHT_READ);
+	arg = (struct dmanic_connect) {
+		.size = sizeof(arg), .node = self->node.id, .id = segment.id,
+		.key = segment.key,
+	};
+	for (i = 0; i <= self->query.max_connections && !ret; i++)
+		ret = dmanic_call(self->node.fd, DMANIC_IOC_CONNECT, &arg);
+	EXPECT_EQ(i, self->query.max_connections + 1);
+	ASSERT_EQ(ret, -EDQUOT);
+	EXPECT_EQ(arg.refusal.limit, DMANIC_LIMIT_CONNECTIONS);
+	EXPECT_EQ(arg.refusal.asked, self->query.max_connections + 1ULL);
+	EXPECT_EQ(arg.refusal.allowed, self->query.max_connections);
+	EXPECT_EQ(arg.handle, 0);
+	segment_connect(&again, &segment);
+	ASSERT_EQ(disconnect(&self->node, 1), 0);
+	EXPECT_EQ(dmanic_call(self->node.fd, DMANIC_IOC_CONNECT, &arg), 0);
 }
 
 TEST_F_TIMEOUT(device_limit, contexts, 120)

@@ -183,8 +183,12 @@ TEST(error__limits)
 	start();
 	refuse(ENOMEM, DMANIC_LIMIT_MEMORY, 4ULL << 30, 2ULL << 30);
 	EXPECT_EQ(nic_segment_alloc(ctx, 4ULL << 30, &seg), -ENOMEM);
-	EXPECT_CONTAINS(nic_error_detail(ctx),
-			"cannot pin 4G: 4G are needed, 2G are free");
+	EXPECT_DETAIL(ctx,
+		      "cannot pin 4G: 4G are needed, 2G are free on this machine; ask for less, or end other programs");
+	refuse(ENOMEM, DMANIC_LIMIT_CGROUP, 128ULL << 20, 0);
+	EXPECT_EQ(nic_segment_alloc(ctx, 128ULL << 20, &seg), -ENOMEM);
+	EXPECT_DETAIL(ctx,
+		      "cannot pin 128M: 128M are needed and the cgroup does not have them; raise memory.max of it and of those above (MemoryMax= of the unit), or ask for less");
 	refuse(EDQUOT, DMANIC_LIMIT_SEGMENT_SIZE, 1ULL << 40, 1ULL << 39);
 	EXPECT_EQ(nic_segment_alloc(ctx, 1ULL << 40, &seg), -EDQUOT);
 	EXPECT_DETAIL(ctx,

@@ -5,7 +5,9 @@
  * What a step costs besides t1 and t_transfer a unit of height goes where the
  * formulas have a constant: the late end of a sleep that stands for computing,
  * and what a transfer takes however small it is. Of the two, overlapping pays
- * that of the longer.
+ * that of the longer. The latter is negative where a transfer begins before its
+ * poster is back; then it is part of the doorbell, and never more than it,
+ * whatever the noise of a small measurement says.
  */
 #include <errno.h>
 #include <math.h>
@@ -40,7 +42,7 @@ int predict(struct prediction *prediction, const struct options *options,
 	    const struct nic_tile_grid *grid, const struct costs *costs)
 {
 	struct nic_tile_model model;
-	double bandwidth = INFINITY, fixed;
+	double bandwidth = INFINITY, transfer, fixed;
 	int ret;
 
 	if (costs->transfer_byte > 0)
@@ -54,17 +56,18 @@ int predict(struct prediction *prediction, const struct options *options,
 			strerror(-ret));
 		return ret;
 	}
+	transfer = fmax(costs->transfer, -costs->start_dma);
 	model.t1 = options->modelled ? options->t1_ns : costs->real_point;
 	model.t1 *= NS;
 	model.t_start_dma = costs->start_dma * NS;
 	model.t_interrupt = costs->interrupt * NS;
 	model.t_sync = costs->sync * NS;
 	model.t_startup = model.t_start_dma + model.t_sync +
-			  (costs->wake + costs->transfer) * NS;
+			  (costs->wake + transfer) * NS;
 	prediction->model[NIC_TILE_NONOVERLAP] = model;
-	fixed = (double)model.area * model.t1 < model.c ? costs->transfer :
+	fixed = (double)model.area * model.t1 < model.c ? transfer :
 							  costs->wake;
-	model.t_sync += fixed * NS;
+	model.t_start_dma += fixed * NS;
 	prediction->model[NIC_TILE_OVERLAP] = model;
 	ret = predict_one(prediction, NIC_TILE_NONOVERLAP);
 	return ret ? ret : predict_one(prediction, NIC_TILE_OVERLAP);

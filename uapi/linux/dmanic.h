@@ -25,7 +25,8 @@
  *   EHOSTUNREACH no such node, or it does not answer
  *   ETIME       the time-out passed
  *   EINTR       a signal came first
- *   EFAULT      bad address
+ *   EFAULT      bad address; nothing was done then, or it was taken back, but
+ *               what ENTER submitted stays submitted
  *   EBADF       @eventfd is not open (EINVAL: it is no eventfd)
  *   EMFILE, ENFILE  no descriptor left
  */
@@ -60,7 +61,7 @@ enum {
 enum dmanic_limit {
 	DMANIC_LIMIT_NONE = 0,
 	DMANIC_LIMIT_MEMLOCK = 1,	/* RLIMIT_MEMLOCK of the user, bytes */
-	DMANIC_LIMIT_MEMORY = 2,	/* free memory or the cgroup's, bytes */
+	DMANIC_LIMIT_MEMORY = 2,	/* free memory of the machine, bytes */
 	DMANIC_LIMIT_SEGMENT_SIZE = 3,	/* bytes in one segment */
 	DMANIC_LIMIT_SEGMENTS = 4,	/* segments on the device */
 	DMANIC_LIMIT_QUEUES = 5,	/* queues on the device */
@@ -73,14 +74,17 @@ enum dmanic_limit {
 	DMANIC_LIMIT_USER_QUEUES = 12,	/* of one user, queues on the device */
 	DMANIC_LIMIT_USER_IRQS = 13,	/* of one user, interrupts on the device */
 	DMANIC_LIMIT_USER_CONTEXTS = 14, /* of one user, open contexts there */
+	DMANIC_LIMIT_CGROUP = 15,	/* memory.max of the cgroup or above, bytes */
 };
 
 /**
  * struct dmanic_refusal - which limit stopped a call (out, on EDQUOT, ENOMEM)
  * @limit: enum dmanic_limit
  * @reserved: zero
- * @asked: how much would have been in use
- * @allowed: the limit
+ * @asked: how much would have been in use; of MEMORY and CGROUP: how much this
+ *	call asked for
+ * @allowed: the limit; of MEMORY: how much was free; of CGROUP: zero, for the
+ *	driver does not know what the cgroup has left
  */
 struct dmanic_refusal {
 	__u32 limit;

@@ -80,7 +80,11 @@ enum dmanic_event {
 /* What a loop link pretends to cost; all zero moves data at memory speed */
 enum dmanic_model_attr {
 	DMANIC_MODEL_A_UNSPEC,
-	DMANIC_MODEL_A_NAME,		/* string: preset, "custom" when changed */
+	/*
+	 * string: preset. "custom" once a cost was changed; SCALE and SEED are not
+	 * about which card it is, so the preset keeps its name with any of them
+	 */
+	DMANIC_MODEL_A_NAME,
 	DMANIC_MODEL_A_START_NS,	/* u64: the poster's time, once a doorbell with data */
 	/*
 	 * u64: the poster's time, once a doorbell with notifies only, and again

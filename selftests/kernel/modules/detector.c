@@ -3,18 +3,32 @@
  * detector - commits one deliberate fault, to prove that it is noticed.
  *
  * Owns nothing that lasts: each fault is committed while the module loads
- * (fault=NAME) or, for the one that needs the caller's own task, when the
- * parameter "allocate" is written. Never loaded outside a test VM.
+ * (fault=NAME) or, for those that need the caller's own task, when the
+ * parameter "allocate" or "usercopy" is written. Never loaded outside a test
+ * VM.
  */
+#include <linux/completion.h>
+#include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/list.h>
+#include <linux/mm_types.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/timer.h>
+#include <linux/uaccess.h>
 
 static char *fault = "";
 module_param(fault, charp, 0444);
-MODULE_PARM_DESC(fault, "warn, kasan, lockdep, atomic_sleep or kmemleak");
+MODULE_PARM_DESC(fault, "one of the faults below");
+
+static int seconds = 12;
+module_param(seconds, int, 0444);
+MODULE_PARM_DESC(seconds, "how long stall and hung_task last");
 
 static DEFINE_MUTEX(first);
 static DEFINE_MUTEX(second);
@@ -74,6 +88,66 @@ static int fault_kmemleak(void)
 	return 0;
 }
 
+static struct rcu_head waiting;
+
+static void grace_period_ended(struct rcu_head *head)
+{
+}
+
+/* Keeps a CPU from the scheduler while RCU waits for it. */
+static int fault_stall(void)
+{
+	unsigned long end = jiffies + seconds * HZ;
+
+	preempt_disable();
+	call_rcu(&waiting, grace_period_ended);
+	while (time_before(jiffies, end))
+		cpu_relax();
+	preempt_enable();
+	rcu_barrier();
+	return 0;
+}
+
+/* Uninterruptible, and nobody completes it before time is up. */
+static int fault_hung_task(void)
+{
+	DECLARE_COMPLETION_ONSTACK(never);
+
+	wait_for_completion_timeout(&never, seconds * HZ);
+	return 0;
+}
+
+static void expired(struct timer_list *timer)
+{
+}
+
+/* Frees what a timer still needs. */
+static int fault_odebug(void)
+{
+	struct timer_list *timer = kmalloc(sizeof(*timer), GFP_KERNEL);
+
+	if (!timer)
+		return -ENOMEM;
+	timer_setup(timer, expired, 0);
+	mod_timer(timer, jiffies + HZ / 2);
+	/* The detector takes the timer off before the memory goes. */
+	kfree(timer);
+	return 0;
+}
+
+static int fault_list(void)
+{
+	struct list_head head, one, two;
+
+	INIT_LIST_HEAD(&head);
+	list_add(&one, &head);
+	list_add(&two, &one);
+	/* Overwritten by a stranger */
+	one.next = &head;
+	list_del(&two);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*commit)(void);
@@ -83,6 +157,10 @@ static const struct {
 	{ "lockdep", fault_lockdep },
 	{ "atomic_sleep", fault_atomic_sleep },
 	{ "kmemleak", fault_kmemleak },
+	{ "stall", fault_stall },
+	{ "hung_task", fault_hung_task },
+	{ "odebug", fault_odebug },
+	{ "list", fault_list },
 };
 
 /* One allocation in the writer's task: /proc/self/fail-nth can choose it. */
@@ -94,6 +172,24 @@ static int allocate_set(const char *value, const struct kernel_param *param)
 	kfree(memory);
 	return memory ? 0 : -ENOMEM;
 }
+
+/* One copy from the writer's own memory, likewise */
+static int usercopy_set(const char *value, const struct kernel_param *param)
+{
+	const void __user *place = (void __user *)current->mm->start_stack;
+	unsigned long left;
+	char word[8];
+
+	left = copy_from_user(word, place, sizeof(word));
+	pr_info("detector: copy %s\n", left ? "failed" : "done");
+	return left ? -EFAULT : 0;
+}
+
+static const struct kernel_param_ops usercopy_ops = {
+	.set = usercopy_set,
+};
+module_param_cb(usercopy, &usercopy_ops, NULL, 0200);
+MODULE_PARM_DESC(usercopy, "write to copy once from the writer");
 
 static const struct kernel_param_ops allocate_ops = {
 	.set = allocate_set,
