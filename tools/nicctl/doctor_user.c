@@ -323,13 +323,13 @@ void doctor_memlock(struct doctor *doctor)
 						size_print(soft, text));
 }
 
-/* Where cgroup v2 is mounted: 0 or -errno */
+/* Where cgroup v2 is mounted: 0; -ENODATA nowhere; else -errno */
 static int cgroup_mount(const struct doctor *doctor, char *path, size_t size)
 {
 	char *mounts = doctor_path(doctor, "/proc/mounts");
 	FILE *file = fopen(mounts, "re");
 	char line[1024], where[512], type[64];
-	int ret = file ? -ENOENT : -errno;
+	int ret = file ? -ENODATA : -errno;
 
 	free(mounts);
 	while (ret && file && fgets(line, sizeof(line), file)) {
@@ -352,7 +352,7 @@ void doctor_cgroup(struct doctor *doctor)
 	if (!ret) {
 		doctor_say(doctor, "cgroup", DOCTOR_OK, "version 2 on %s",
 			   path);
-	} else if (ret == -ENOENT) {
+	} else if (ret == -ENODATA) {
 		doctor_say(doctor, "cgroup", DOCTOR_WARNING,
 			   "cgroup version 2 is not mounted: only RLIMIT_MEMLOCK limits what a user takes");
 		doctor_remedy(doctor, "as root: mount -t cgroup2 none /sys/fs/cgroup (systemd: boot with systemd.unified_cgroup_hierarchy=1)");
