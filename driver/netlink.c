@@ -3,9 +3,9 @@
  * netlink.c - control plane: generic netlink family "dmanic"
  *
  * Owns the family, its policies and its error texts; those of the nested model
- * are in netlink_model.c, events in netlink_event.c. Objects are made and removed by the links and node.c;
- * all of it happens under dmanic_nodes_lock, so the family runs its commands in
- * parallel to other families.
+ * are in netlink_model.c, events in netlink_event.c. Objects are made and
+ * removed by the links and node.c; all of it happens under dmanic_nodes_lock,
+ * so the family runs its commands in parallel to other families.
  *
  * A request sees the devices of its own network namespace only. What a command
  * does not use is refused by its policy. The texts of the extended

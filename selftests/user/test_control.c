@@ -95,6 +95,10 @@ TEST(control, monitor_survives_loss)
 	EXPECT_EQ(count(output.out, "events were lost"), 1);
 	EXPECT_EQ(count(output.out, ": present, "), 256);
 	EXPECT_EQ(count(output.out, "7: present, state failed"), 1);
+	/* What was before the loss is told before it */
+	EXPECT_EQ(count(strstr(output.out, "events were lost") ?: "",
+			": model, "), 0);
+	EXPECT_GT(count(output.out, ": model, "), 0);
 }
 
 TEST(control, monitor_sees_the_driver_go)

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "args.h"
 #include "tools/common/device.h"
 #include "tools/common/output.h"
 
@@ -71,11 +72,11 @@ struct doctor {
 
 void doctor_say(struct doctor *doctor, const char *name,
 		enum doctor_level level, const char *format, ...)
-	OUTPUT_PRINTF(4, 5);
+	ARGS_PRINTF(4, 5);
 
 /* Of the finding said last */
 void doctor_remedy(struct doctor *doctor, const char *format, ...)
-	OUTPUT_PRINTF(2, 3);
+	ARGS_PRINTF(2, 3);
 
 /* Not checked, as it could not be read: @error says why */
 void doctor_unknown(struct doctor *doctor, const char *name, const char *path,
@@ -83,7 +84,7 @@ void doctor_unknown(struct doctor *doctor, const char *name, const char *path,
 
 /* The path below the root; to be given back to free(). Never NULL. */
 char *doctor_path(const struct doctor *doctor, const char *format, ...)
-	OUTPUT_PRINTF(2, 3);
+	ARGS_PRINTF(2, 3);
 
 /* The beginning of a file without its last newline: 0 or -errno */
 int doctor_read(const struct doctor *doctor, const char *path, char *text,

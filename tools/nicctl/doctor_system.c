@@ -59,31 +59,32 @@ void doctor_kernel(struct doctor *doctor)
 
 /* ---- the module ---- */
 
-/* Where modules.dep has it below /lib/modules/RELEASE: 0 or -errno */
-static int module_find(const struct doctor *doctor, const char *release,
-		       char *where, size_t size)
+/* Where modules.dep has it, below /lib/modules/RELEASE when it is no path */
+static bool module_find(const struct doctor *doctor, const char *release,
+			char *where, size_t size)
 {
 	char *path = doctor_path(doctor, "/lib/modules/%s/modules.dep",
 				 release);
 	FILE *file = fopen(path, "re");
-	int ret = file ? -ENOENT : -errno;
 	char *line = NULL, *name;
+	bool found = false;
 	size_t room = 0;
 
 	free(path);
-	while (ret && file && getline(&line, &room, file) >= 0) {
+	if (!file)
+		return false;
+	while (!found && getline(&line, &room, file) >= 0) {
 		line[strcspn(line, ":")] = '\0';
 		name = strrchr(line, '/');
 		name = name ? name + 1 : line;
 		if (strncmp(name, "dmanic.ko", strlen("dmanic.ko")) != 0)
 			continue;
 		snprintf(where, size, "%s", line);
-		ret = 0;
+		found = true;
 	}
 	free(line);
-	if (file)
-		fclose(file);
-	return ret;
+	fclose(file);
+	return found;
 }
 
 /* The release a module is built for; empty: it is packed or has none */
@@ -120,12 +121,10 @@ static void module_release(const struct doctor *doctor, const char *release,
 static void module_not_loaded(struct doctor *doctor)
 {
 	char release[128], where[256], built[128], enforce[8];
-	int ret;
 
 	if (doctor_read(doctor, RELEASE, release, sizeof(release)))
 		snprintf(release, sizeof(release), "this kernel");
-	ret = module_find(doctor, release, where, sizeof(where));
-	if (ret) {
+	if (!module_find(doctor, release, where, sizeof(where))) {
 		doctor_say(doctor, "module", DOCTOR_PROBLEM,
 			   "dmanic is not loaded, and not installed for %s",
 			   release);
@@ -189,13 +188,13 @@ void doctor_versions(struct doctor *doctor)
 			sizeof(version)))
 		snprintf(version, sizeof(version), "unknown");
 	snprintf(text, sizeof(text), "%u", doctor->family_version);
-	snprintf(ours, sizeof(ours), "%u", DMANIC_GENL_VERSION);
+	snprintf(ours, sizeof(ours), "%d", DMANIC_GENL_VERSION);
 	if (strcmp(text, ours) != 0) {
 		version_differs(doctor, "the control plane", text, ours);
 		return;
 	}
 	snprintf(text, sizeof(text), "%u", doctor->query.abi);
-	snprintf(ours, sizeof(ours), "%u", DMANIC_ABI_VERSION);
+	snprintf(ours, sizeof(ours), "%d", DMANIC_ABI_VERSION);
 	if (doctor->queried && strcmp(text, ours) != 0) {
 		version_differs(doctor, "the interface for programs", text,
 				ours);

@@ -31,6 +31,7 @@
  * @wanted: which devices
  * @count: end after so many events, 0: never
  * @seen: so many there were
+ * @lost: events were, and those before them are still to be read
  * @end_ns: of the clock, or TIMEOUT_NONE
  * @signals: says that we are to end
  */
@@ -41,6 +42,7 @@ struct monitor {
 	struct request wanted;
 	uint64_t count;
 	uint64_t seen;
+	bool lost;
 	uint64_t end_ns;
 	int signals;
 };
@@ -135,13 +137,17 @@ static int take_event(const struct nlmsghdr *message, void *data)
 	return 0;
 }
 
-/* What was lost is how things came to be as they are: tell how they are */
+/*
+ * What was lost is how things came to be as they are: tell how they are. The
+ * kernel drops events until those before are read, so only then.
+ */
 static int tell_all(struct monitor *monitor)
 {
 	struct devices devices = { 0 };
 	size_t i;
 	int ret;
 
+	monitor->lost = false;
 	print_lost(monitor);
 	ret = devices_get(&monitor->ctl->nl, DMANIC_GENL_CMD_DEV_GET, NULL,
 			  NULL, &devices);
@@ -149,20 +155,19 @@ static int tell_all(struct monitor *monitor)
 		if (is_wanted(monitor, &devices.device[i]))
 			print_device(monitor, &devices.device[i]);
 	devices_free(&devices);
-	return ret;
+	if (!ret)
+		return EXIT_SUCCESS;
+	return nicctl_fail(monitor->ctl, "monitor", "%s",
+			   monitor->ctl->nl.error);
 }
 
 static int take_events(struct monitor *monitor)
 {
 	int ret = nl_events_take(&monitor->events, take_event, monitor);
 
-	if (ret == -ENOBUFS) {
-		if (!tell_all(monitor))
-			return EXIT_SUCCESS;
-		return nicctl_fail(monitor->ctl, "monitor", "%s",
-				   monitor->ctl->nl.error);
-	}
-	if (ret)
+	if (ret == -ENOBUFS)
+		monitor->lost = true;
+	else if (ret)
 		return nicctl_fail(monitor->ctl, "driver dmanic", "%s",
 				   monitor->events.error);
 	return EXIT_SUCCESS;
@@ -202,18 +207,18 @@ static int listen_until_end(struct monitor *monitor)
 	int left, ready, status;
 
 	while (!is_enough(monitor)) {
-		left = milliseconds_left(monitor);
+		left = monitor->lost ? 0 : milliseconds_left(monitor);
 		ready = poll(fds, ARRAY_SIZE(fds), left);
 		if (ready < 0 && errno != EINTR)
 			return nicctl_fail(monitor->ctl, "monitor", "poll: %s",
 					   strerror(errno));
 		if (fds[1].revents)
 			return EXIT_SUCCESS;
-		if (!ready && !left)
-			return ran_out(monitor);
-		if (ready <= 0 || !fds[0].revents)
+		if (ready < 0 || (!ready && left))
 			continue;
-		status = take_events(monitor);
+		if (!ready && !monitor->lost)
+			return ran_out(monitor);
+		status = ready ? take_events(monitor) : tell_all(monitor);
 		if (status)
 			return status;
 		/* Who reads our lines reads them now, or is gone */

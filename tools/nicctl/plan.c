@@ -263,9 +263,9 @@ static int take_del(struct plan *plan, struct args *args)
 
 	if (take_which(plan, args, 0, &request, &node, &fabric))
 		return -1;
-	if (fabric)
+	if (!node)
 		return plan_fail(plan, "the line that adds fabric %s can go instead",
-				 fabric->prefix);
+				 request.fabric);
 	node->there = false;
 	return 0;
 }
@@ -283,7 +283,7 @@ static int take_line(struct plan *plan, char *line)
 
 	line[strcspn(line, "#")] = '\0';
 	words[0] = strtok_r(line, BLANK, &rest);
-	while (words[n] && n < WORDS)
+	while (n < WORDS && words[n])
 		words[++n] = strtok_r(NULL, BLANK, &rest);
 	if (!n)
 		return 0;
