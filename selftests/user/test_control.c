@@ -17,6 +17,10 @@
 #define CHANGE_UNTIL_END \
 	" & p=$!; while kill -0 $p 2>/dev/null; do nicctl dev set @0 seed 3; done; wait $p"
 
+/* Behind a monitor: from here on it listens, and has the signals blocked */
+#define LISTENING \
+	" & p=$!; until grep -q SigBlk:.*4002 /proc/$p/status; do :; done; "
+
 static unsigned int count(const char *text, const char *part)
 {
 	unsigned int n = 0;
@@ -24,6 +28,15 @@ static unsigned int count(const char *text, const char *part)
 	for (; (text = strstr(text, part)); text += strlen(part))
 		n++;
 	return n;
+}
+
+/* Of this test, for whatever it writes */
+static const char *file(void)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/%s.conf", prefix());
+	return path;
 }
 
 /* ---- monitor ---- */
@@ -79,8 +92,9 @@ TEST(control, monitor_is_for_those_named)
 
 TEST(control, monitor_ends_by_signals)
 {
-	RUN(0, "nicctl monitor & p=$!; sleep 1; kill -TERM $p; wait $p");
-	RUN(0, "timeout --preserve-status -s INT 1 nicctl monitor");
+	RUN(0, "nicctl monitor" LISTENING "kill -TERM $p; wait $p");
+	EXPECT_EQ(output.out[0], 0);
+	RUN(0, "nicctl monitor" LISTENING "kill -INT $p; wait $p");
 	EXPECT_EQ(output.out[0], 0);
 }
 
@@ -88,10 +102,12 @@ TEST(control, monitor_ends_by_signals)
 TEST(control, monitor_survives_loss)
 {
 	RUN(0, "nicctl dev add @ type loop nodes 256");
-	RUN(0, "nicctl monitor fabric @ & p=$!; sleep 1; kill -STOP $p; "
+	RUN(0, "nicctl monitor fabric @ >%s" LISTENING "kill -STOP $p; "
 	    "for i in 1 2 3 4; do nicctl dev set fabric @ seed $i; done; "
-	    "nicctl dev set @7 failed on; kill -CONT $p; sleep 2; "
-	    "kill -TERM $p; wait $p");
+	    "nicctl dev set @7 failed on; kill -CONT $p; "
+	    "until [ $(grep -c present, %s) = 256 ]; do :; done; "
+	    "kill -TERM $p; wait $p; s=$?; cat %s; rm %s; exit $s",
+	    file(), file(), file(), file());
 	EXPECT_EQ(count(output.out, "events were lost"), 1);
 	EXPECT_EQ(count(output.out, ": present, "), 256);
 	EXPECT_EQ(count(output.out, "7: present, state failed"), 1);
@@ -103,20 +119,12 @@ TEST(control, monitor_survives_loss)
 
 TEST(control, monitor_sees_the_driver_go)
 {
-	RUN(1, "nicctl monitor & p=$!; sleep 1; rmmod dmanic; wait $p");
+	RUN(1, "nicctl monitor" LISTENING "rmmod dmanic; wait $p");
 	EXPECT_HAS(output.err, "it was unloaded");
 	RUN(0, "modprobe dmanic");
 }
 
 /* ---- save and restore ---- */
-
-static char path[64];
-
-static const char *file(void)
-{
-	snprintf(path, sizeof(path), "/tmp/%s.conf", prefix());
-	return path;
-}
 
 TEST(control, saved_comes_back)
 {

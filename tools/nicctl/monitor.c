@@ -246,13 +246,14 @@ static int monitor_open(struct monitor *monitor)
 
 	if (status)
 		return status;
+	if (nl_open(&monitor->events) || nl_events_join(&monitor->events))
+		return nicctl_fail(monitor->ctl, "driver dmanic", "%s",
+				   monitor->events.error);
+	/* last, so that who sees them blocked knows that we listen */
 	monitor->signals = signals_open();
 	if (monitor->signals < 0)
 		return nicctl_fail(monitor->ctl, "monitor", "signalfd: %s",
 				   strerror(errno));
-	if (nl_open(&monitor->events) || nl_events_join(&monitor->events))
-		return nicctl_fail(monitor->ctl, "driver dmanic", "%s",
-				   monitor->events.error);
 	return EXIT_SUCCESS;
 }
 
