@@ -23,6 +23,7 @@ LIBDIR	?= $(PREFIX)/lib
 INCDIR	?= $(PREFIX)/include
 MANDIR	?= $(PREFIX)/share/man
 UDEVDIR	?= $(if $(filter /usr,$(PREFIX)),/usr/lib,/etc)/udev/rules.d
+UNITDIR	?= $(if $(filter /usr,$(PREFIX)),/usr/lib,/etc)/systemd/system
 
 KDIR	?= /lib/modules/$(shell uname -r)/build
 BUILD	?= build
@@ -247,11 +248,11 @@ install: user
 		-e 's,@INCDIR@,$(INCDIR),' -e 's,@VERSION@,$(VERSION),' \
 		libnic/libnic.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/libnic.pc
 	$(Q)install -m 755 $(addprefix $(user)/,$(tools)) $(DESTDIR)$(BINDIR)/
-	$(Q)for page in $(wildcard tools/man/*.[1-8]); do \
-		install -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} \
-			$$page; \
-	done
+	$(Q)tools/man/install $(DESTDIR)$(MANDIR)
 	$(Q)install -m 644 driver/60-dmanic.rules $(DESTDIR)$(UDEVDIR)/
+	$(Q)install -d $(DESTDIR)$(UNITDIR)
+	$(Q)sed -e 's,@BINDIR@,$(BINDIR),' tools/nicctl/dmanic.service \
+		>$(DESTDIR)$(UNITDIR)/dmanic.service
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 	@[ -n "$(DESTDIR)" ] || getent group dmanic >/dev/null || \
 		groupadd --system dmanic || echo "make: no group dmanic:" \

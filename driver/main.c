@@ -66,8 +66,9 @@ err_mem:
 
 static void __exit dmanic_exit(void)
 {
-	dmanic_netlink_exit();
+	/* Listeners are told of it, so the family goes afterwards */
 	dmanic_node_remove_all(NULL);
+	dmanic_netlink_exit();
 	unregister_pernet_subsys(&dmanic_net_ops);
 	dmanic_cdev_exit();
 	dmanic_mem_exit();
@@ -79,3 +80,4 @@ module_exit(dmanic_exit);
 MODULE_DESCRIPTION("DMA NICs made of software, for nodes on one machine");
 MODULE_AUTHOR("The dmanic authors");
 MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");

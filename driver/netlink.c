@@ -3,9 +3,9 @@
  * netlink.c - control plane: generic netlink family "dmanic"
  *
  * Owns the family, its policies and its error texts; those of the nested model
- * are in netlink_model.c. Objects are made and removed by the links and node.c;
- * all of it happens under dmanic_nodes_lock, so the family runs its commands in
- * parallel to other families.
+ * are in netlink_model.c, events in netlink_event.c. Objects are made and
+ * removed by the links and node.c; all of it happens under dmanic_nodes_lock,
+ * so the family runs its commands in parallel to other families.
  *
  * A request sees the devices of its own network namespace only. What a command
  * does not use is refused by its policy. The texts of the extended
@@ -31,8 +31,6 @@
 /* Both stand in error texts below */
 static_assert(DMANIC_PREFIX_MAX == 28);
 static_assert(DMANIC_LOOP_MAX_NODES == 256);
-
-static struct genl_family dmanic_genl_family;
 
 /* Changes whenever the list of nodes does; under dmanic_nodes_lock */
 static u32 dmanic_generation = 1;
@@ -68,7 +66,7 @@ static int dmanic_dma_put_attrs(struct sk_buff *skb, struct dmanic_node *node)
 	return 0;
 }
 
-static int dmanic_dev_put(struct sk_buff *skb, struct dmanic_node *node)
+int dmanic_netlink_dev_put(struct sk_buff *skb, struct dmanic_node *node)
 {
 	u64 pinned = atomic64_read(&node->pinned);
 
@@ -134,7 +132,7 @@ static int dmanic_node_fill(struct sk_buff *skb, struct dmanic_node *node,
 	if (cmd == DMANIC_GENL_CMD_STATS_GET)
 		ret = dmanic_stats_put(skb, node);
 	else
-		ret = dmanic_dev_put(skb, node);
+		ret = dmanic_netlink_dev_put(skb, node);
 	if (ret) {
 		genlmsg_cancel(skb, head);
 		return ret;
@@ -407,6 +405,16 @@ static int dmanic_dev_del(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
+static void dmanic_set_failed(struct dmanic_node *node, bool failed)
+{
+	bool before = node->link->failed && node->link->failed(node);
+
+	dmanic_node_set_failed(node, failed);
+	if (before != failed)
+		dmanic_netlink_event(node, failed ? DMANIC_EVENT_FAILED :
+						    DMANIC_EVENT_RESTARTED);
+}
+
 /* Change one node; with @check only find out whether that would work */
 static int dmanic_set_node(struct dmanic_node *node, struct genl_info *info,
 			   bool check)
@@ -428,11 +436,13 @@ static int dmanic_set_node(struct dmanic_node *node, struct genl_info *info,
 		ret = dmanic_netlink_model_change(&model, nest, info->extack);
 		if (ret)
 			return ret;
-		if (!check)
+		if (!check) {
 			link->set_model(node, &model);
+			dmanic_netlink_event(node, DMANIC_EVENT_MODEL);
+		}
 	}
 	if (failed && !check)
-		dmanic_node_set_failed(node, nla_get_u8(failed));
+		dmanic_set_failed(node, nla_get_u8(failed));
 	return 0;
 }
 
@@ -534,13 +544,15 @@ static const struct genl_ops dmanic_genl_ops[] = {
 	DMANIC_OP_GET(DMANIC_GENL_CMD_STATS_GET),
 };
 
-static struct genl_family dmanic_genl_family __ro_after_init = {
+struct genl_family dmanic_genl_family __ro_after_init = {
 	.name = DMANIC_GENL_NAME,
 	.version = DMANIC_GENL_VERSION,
 	.netnsok = true,
 	.parallel_ops = true,
 	.ops = dmanic_genl_ops,
 	.n_ops = ARRAY_SIZE(dmanic_genl_ops),
+	.mcgrps = dmanic_netlink_groups,
+	.n_mcgrps = DMANIC_NETLINK_GROUPS,
 	.module = THIS_MODULE,
 };
 

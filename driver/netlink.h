@@ -5,6 +5,7 @@
 #ifndef DMANIC_NETLINK_H
 #define DMANIC_NETLINK_H
 
+#include <net/genetlink.h>
 #include <net/netlink.h>
 
 #include "dmanic.h"
@@ -12,6 +13,16 @@
 
 #define DMANIC_NAME_POLICY	{ .type = NLA_NUL_STRING, \
 				  .len = DMANIC_NAME_MAX - 1 }
+
+extern struct genl_family dmanic_genl_family;
+
+/* The family's multicast groups */
+#define DMANIC_NETLINK_GROUPS	1
+extern const struct genl_multicast_group
+dmanic_netlink_groups[DMANIC_NETLINK_GROUPS];
+
+/* Append what DEV_GET answers; -EMSGSIZE: no room */
+int dmanic_netlink_dev_put(struct sk_buff *skb, struct dmanic_node *node);
 
 /* What a request may say about a model */
 extern const struct nla_policy

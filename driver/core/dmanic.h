@@ -164,6 +164,7 @@ enum dmanic_kind {
  * @id: node id on the link
  * @incarnation: changes when the node restarts
  * @dead: removed; set once under @lock, read with READ_ONCE
+ * @announced: listeners were told of it; under dmanic_nodes_lock
  * @link: how it reaches other nodes
  * @net: network namespace it belongs to; not counted, the namespace's exit
  *	removes the node first
@@ -194,6 +195,7 @@ struct dmanic_node {
 	u32 id;
 	u64 incarnation;
 	bool dead;
+	bool announced;
 	const struct dmanic_link_ops *link;
 	struct net *net;
 
@@ -223,6 +225,7 @@ int dmanic_node_init(struct dmanic_node *node, struct net *net,
 		     const struct dmanic_link_ops *link, const char *name,
 		     const char *fabric, u32 id);
 int dmanic_node_add(struct dmanic_node *node);
+void dmanic_node_announce(struct dmanic_node *node);
 void dmanic_node_remove(struct dmanic_node *node);
 struct dmanic_node *dmanic_node_find(struct net *net, const char *name);
 void dmanic_node_put(struct dmanic_node *node);
@@ -882,5 +885,6 @@ int dmanic_cdev_add(struct dmanic_node *node);
 void dmanic_cdev_remove(struct dmanic_node *node);
 int dmanic_netlink_init(void);
 void dmanic_netlink_exit(void);
+void dmanic_netlink_event(struct dmanic_node *node, enum dmanic_event event);
 
 #endif /* DMANIC_H */

@@ -16,6 +16,9 @@ LIST_HEAD(dmanic_nodes);
 /* The list, making and removing nodes */
 DEFINE_MUTEX(dmanic_nodes_lock);
 
+/* The module goes and takes no more nodes; under dmanic_nodes_lock */
+static bool dmanic_nodes_closed;
+
 static void node_release(struct device *dev)
 {
 	struct dmanic_node *node = container_of(dev, struct dmanic_node, dev);
@@ -78,7 +81,8 @@ int dmanic_node_init(struct dmanic_node *node, struct net *net,
  * dmanic_node_add() - make it visible
  * @node: initialised
  *
- * Return: 0; -EEXIST the name is taken; -ENOMEM, -ENOSPC.
+ * Return: 0; -EEXIST the name is taken; -ESHUTDOWN the module goes; -ENOMEM,
+ * -ENOSPC.
  */
 int dmanic_node_add(struct dmanic_node *node)
 {
@@ -87,6 +91,8 @@ int dmanic_node_add(struct dmanic_node *node)
 
 	lockdep_assert_held(&dmanic_nodes_lock);
 
+	if (dmanic_nodes_closed)
+		return -ESHUTDOWN;
 	/* /dev names are global, whatever namespace a node belongs to */
 	list_for_each_entry(other, &dmanic_nodes, entry)
 		if (!strcmp(other->name, node->name))
@@ -96,6 +102,21 @@ int dmanic_node_add(struct dmanic_node *node)
 		return ret;
 	list_add_tail(&node->entry, &dmanic_nodes);
 	return 0;
+}
+
+/**
+ * dmanic_node_announce() - tell listeners of a node
+ * @node: added, and all that was made with it
+ *
+ * They will be told of its removal too; not of that of a node which they never
+ * heard of, because what was to be made with it could not be.
+ */
+void dmanic_node_announce(struct dmanic_node *node)
+{
+	lockdep_assert_held(&dmanic_nodes_lock);
+
+	node->announced = true;
+	dmanic_netlink_event(node, DMANIC_EVENT_ADDED);
 }
 
 static void node_set_dead(struct dmanic_node *node)
@@ -132,6 +153,8 @@ void dmanic_node_remove(struct dmanic_node *node)
 	node->link->stop(node);
 	dmanic_map_zap_all(node);
 	node_set_dead(node);
+	if (node->announced)
+		dmanic_netlink_event(node, DMANIC_EVENT_REMOVED);
 	dmanic_node_put(node);
 }
 
@@ -191,13 +214,15 @@ void dmanic_node_set_failed(struct dmanic_node *node, bool failed)
 
 /**
  * dmanic_node_remove_all() - a network namespace or the module goes
- * @net: nodes of this namespace; NULL: all
+ * @net: nodes of this namespace; NULL: all, and there will be no new ones
  */
 void dmanic_node_remove_all(struct net *net)
 {
 	struct dmanic_node *node, *next;
 
 	mutex_lock(&dmanic_nodes_lock);
+	if (!net)
+		dmanic_nodes_closed = true;
 	list_for_each_entry_safe(node, next, &dmanic_nodes, entry)
 		if (!net || net_eq(node->net, net))
 			dmanic_node_remove(node);

@@ -394,6 +394,11 @@ int dmanic_loop_create(struct net *net, const char *prefix, u32 nodes,
 		if (ln)
 			dmanic_node_remove(&ln->node);
 	}
+	for (id = 0; id < nodes && !ret; id++) {
+		ln = rcu_dereference_protected(fabric->nodes[id],
+					       lockdep_is_held(&dmanic_nodes_lock));
+		dmanic_node_announce(&ln->node);
+	}
 	/* Each node has its own reference */
 	dmanic_dma_put(fabric->dma);
 	kref_put(&fabric->ref, loop_fabric_free);

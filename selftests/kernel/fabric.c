@@ -263,10 +263,13 @@ static void read_attr(const struct nlattr *attr, struct device *device)
 	case DMANIC_A_STATS:
 		read_stats(attr, device);
 		break;
+	case DMANIC_A_EVENT:
+		device->event = mnl_attr_get_u32(attr);
+		break;
 	}
 }
 
-static int read_device(const struct nlmsghdr *header, void *data)
+int read_device(const struct nlmsghdr *header, void *data)
 {
 	const struct nlattr *attr;
 

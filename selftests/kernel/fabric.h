@@ -36,7 +36,7 @@ struct model {
 	__u64 seed;
 };
 
-/* What DEV_GET and STATS_GET say; model.name points into model_name */
+/* What DEV_GET, STATS_GET and events say; model.name points into model_name */
 struct device {
 	char name[DMANIC_NAME_MAX];
 	char type[DMANIC_NAME_MAX];
@@ -58,6 +58,7 @@ struct device {
 	struct model model;
 	char model_name[DMANIC_NAME_MAX];
 	__u64 stats[DMANIC_STATS_A_MAX + 1];
+	__u32 event;		/* of an event; zero: an answer */
 };
 
 /* A request under construction: put attributes with mnl_attr_put*(). */
@@ -78,6 +79,8 @@ int netlink_find_family(void);
 int fabric_add(struct fabric *added, const char *letter, unsigned int nodes,
 	       const struct model *model);
 int fabric_delete(const char *prefix, bool force);
+/* mnl_cb_t; @data: a struct device, which gets what the message has */
+int read_device(const struct nlmsghdr *header, void *data);
 int device_delete(const char *name, bool force);
 int device_get(const char *name, struct device *device);
 int device_stats(const char *name, struct device *device);

@@ -10,6 +10,7 @@
  *
  * Flags: -luring
  */
+#include "listener.h"
 #include "remote_map.h"
 #include "uring_test.h"
 
@@ -674,6 +675,24 @@ TEST_TIMEOUT(fail_nth, netlink_new_is_all_or_nothing, 120)
 	EXPECT_GT(nth, 10);
 }
 
+/* With a listener; a message that could not be made is one he knows he lost */
+static struct listener listener;
+
+static bool heard(__u32 kind, unsigned int wanted)
+{
+	struct device event;
+	unsigned int n = 0;
+	bool lost = false;
+	int ret;
+
+	do {
+		ret = listener_next(&listener, &event);
+		n += !ret && event.event == kind;
+		lost |= ret == -ENOBUFS;
+	} while (!ret || ret == -ENOBUFS);
+	return ret == -EAGAIN && (lost || n == wanted);
+}
+
 TEST_TIMEOUT(fail_nth, netlink_delete_is_all_or_nothing, 120)
 {
 	int control = injection_open(), ret;
@@ -682,11 +701,13 @@ TEST_TIMEOUT(fail_nth, netlink_delete_is_all_or_nothing, 120)
 	unsigned int nth, nodes;
 	struct fabric own;
 
+	listener_open(&listener, 0);
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
 		fabric_make(&own, "a", 2, NULL);
 		request_delete(&request, own.prefix);
 		ret = send_armed(control, nth, &request, &injected);
 		nodes = device_dump(own.prefix, NULL, 0);
+		EXPECT_TRUE(heard(DMANIC_EVENT_REMOVED, 2 - nodes));
 		if (!injected)
 			break;
 		EXPECT_TRUE(nodes == 0 || nodes == 2);
@@ -694,12 +715,14 @@ TEST_TIMEOUT(fail_nth, netlink_delete_is_all_or_nothing, 120)
 			EXPECT_EQ(nodes, ret ? 2 : 0);
 		if (nodes)
 			ASSERT_EQ(fabric_delete(own.prefix, true), 0);
+		heard(DMANIC_EVENT_REMOVED, 2);
 		ASSERT_TRUE(!harness_failed());
 	}
 	harness_note("%u faults", nth - 1);
 	EXPECT_EQ(ret, 0);
 	EXPECT_EQ(nodes, 0);
 	EXPECT_GT(nth, 1);
+	listener_close(&listener);
 }
 
 FABRIC_TEST_MAIN()

@@ -20,7 +20,7 @@ static void copy(char *text, size_t size, const struct nlattr *attr)
 	snprintf(text, size, "%s", nl_text(attr));
 }
 
-static void device_read(struct device *device, const struct nlmsghdr *message)
+void device_read(struct device *device, const struct nlmsghdr *message)
 {
 	const struct nlattr *attr[DMANIC_A_MAX + 1];
 	const struct nlattr *model[DMANIC_MODEL_A_MAX + 1];
@@ -137,6 +137,24 @@ const char *device_dma_state(const struct device *device)
 	uint64_t state = device->number[DMANIC_A_DMA_STATE];
 
 	return state < ARRAY_SIZE(states) ? states[state] : "unknown";
+}
+
+const char *device_event(const struct device *device)
+{
+	static const char *const names[] = {
+		[DMANIC_EVENT_ADDED] = "added",
+		[DMANIC_EVENT_REMOVED] = "removed",
+		[DMANIC_EVENT_MODEL] = "model",
+		[DMANIC_EVENT_FAILED] = "failed",
+		[DMANIC_EVENT_RESTARTED] = "restarted",
+		[DMANIC_EVENT_PEER_UP] = "peer-up",
+		[DMANIC_EVENT_PEER_DOWN] = "peer-down",
+	};
+	uint64_t event = device->number[DMANIC_A_EVENT];
+
+	if (!event)
+		return "present";
+	return event < ARRAY_SIZE(names) ? names[event] : "unknown";
 }
 
 /* ---- for programs ---- */

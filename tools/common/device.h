@@ -52,6 +52,12 @@ int devices_get(struct nl *nl, uint8_t command, const char *name,
 		const char *fabric, struct devices *devices);
 void devices_free(struct devices *devices);
 
+/* Fill @device with what an answer or an event says */
+void device_read(struct device *device, const struct nlmsghdr *message);
+
+/* What an event says that happened: "added"; "present": it is an answer */
+const char *device_event(const struct device *device);
+
 const char *device_state(const struct device *device);
 
 /* What became of its DMA engine, for people */

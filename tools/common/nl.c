@@ -247,14 +247,31 @@ struct nlmsghdr *nl_request(struct nl *nl, uint8_t command, bool dump)
 			     dump);
 }
 
+static int take_group(const struct nlattr *nest, void *data)
+{
+	const struct nlattr *attr[CTRL_ATTR_MCAST_GRP_MAX + 1];
+	struct nl *nl = data;
+
+	nl_nested_attrs(nest,
+			(struct nl_attrs){ attr, CTRL_ATTR_MCAST_GRP_MAX });
+	if (!strcmp(nl_text(attr[CTRL_ATTR_MCAST_GRP_NAME]),
+		    DMANIC_GENL_GROUP_EVENTS))
+		nl->events = (uint32_t)nl_number(attr[CTRL_ATTR_MCAST_GRP_ID]);
+	return MNL_CB_OK;
+}
+
 static int take_family(const struct nlmsghdr *message, void *data)
 {
-	const struct nlattr *attr[CTRL_ATTR_FAMILY_ID + 1];
+	const struct nlattr *attr[CTRL_ATTR_MCAST_GROUPS + 1];
 	struct nl *nl = data;
 
 	nl_message_attrs(message,
-			 (struct nl_attrs){ attr, CTRL_ATTR_FAMILY_ID });
+			 (struct nl_attrs){ attr, CTRL_ATTR_MCAST_GROUPS });
 	nl->family = (uint16_t)nl_number(attr[CTRL_ATTR_FAMILY_ID]);
+	nl->version = (uint32_t)nl_number(attr[CTRL_ATTR_VERSION]);
+	if (attr[CTRL_ATTR_MCAST_GROUPS])
+		mnl_attr_parse_nested(attr[CTRL_ATTR_MCAST_GROUPS], take_group,
+				      nl);
 	return 0;
 }
 
@@ -302,4 +319,74 @@ void nl_close(struct nl *nl)
 	if (nl->socket)
 		mnl_socket_close(nl->socket);
 	nl->socket = NULL;
+}
+
+/* ---- events ---- */
+
+/* Of the family "nlctrl": families that come and go; its id is also its group */
+static const unsigned int families = GENL_ID_CTRL;
+
+int nl_events_join(struct nl *nl)
+{
+	if (!nl->events)
+		return nl_fail(nl, EOPNOTSUPP, "this dmanic has no events: load the module that belongs to this program");
+	if (mnl_socket_setsockopt(nl->socket, NETLINK_ADD_MEMBERSHIP,
+				  &nl->events, sizeof(nl->events)) < 0 ||
+	    mnl_socket_setsockopt(nl->socket, NETLINK_ADD_MEMBERSHIP,
+				  (void *)&families, sizeof(families)) < 0)
+		return nl_fail(nl, errno, "cannot listen to events: %s",
+			       strerror(errno));
+	return 0;
+}
+
+/* The driver's family is no more */
+static bool event_is_end(const struct nlmsghdr *message)
+{
+	const struct genlmsghdr *head = mnl_nlmsg_get_payload(message);
+	const struct nlattr *attr[CTRL_ATTR_FAMILY_NAME + 1];
+
+	if (message->nlmsg_type != GENL_ID_CTRL ||
+	    head->cmd != CTRL_CMD_DELFAMILY)
+		return false;
+	nl_message_attrs(message,
+			 (struct nl_attrs){ attr, CTRL_ATTR_FAMILY_NAME });
+	return !strcmp(nl_text(attr[CTRL_ATTR_FAMILY_NAME]), DMANIC_GENL_NAME);
+}
+
+static int event_take(struct nl *nl, const struct nlmsghdr *message, nl_fn fn,
+		      void *data)
+{
+	const struct genlmsghdr *head = mnl_nlmsg_get_payload(message);
+
+	if (mnl_nlmsg_get_payload_len(message) < sizeof(*head))
+		return 0;
+	if (event_is_end(message))
+		return nl_fail(nl, ENODEV, "it was unloaded");
+	if (message->nlmsg_type == nl->family &&
+	    head->cmd == DMANIC_GENL_CMD_EVENT)
+		return fn(message, data);
+	return 0;
+}
+
+int nl_events_take(struct nl *nl, nl_fn fn, void *data)
+{
+	const struct nlmsghdr *message = (void *)nl->buffer;
+	ssize_t received;
+	int length, ret;
+
+	received = mnl_socket_recvfrom(nl->socket, nl->buffer,
+				       sizeof(nl->buffer));
+	if (received < 0 && (errno == EINTR || errno == EAGAIN))
+		return 0;
+	if (received < 0)
+		return nl_fail(nl, errno, "cannot receive events: %s",
+			       strerror(errno));
+	length = (int)received;
+	while (mnl_nlmsg_ok(message, length)) {
+		ret = event_take(nl, message, fn, data);
+		if (ret)
+			return ret;
+		message = mnl_nlmsg_next(message, &length);
+	}
+	return 0;
 }

@@ -24,6 +24,8 @@
  * @port: our address
  * @seq: of the latest request
  * @family: the driver's
+ * @version: of the family
+ * @events: number of its multicast group, 0: there is none
  * @error: set by a function that fails
  * @buffer: the request, then the answers
  */
@@ -32,6 +34,8 @@ struct nl {
 	unsigned int port;
 	unsigned int seq;
 	uint16_t family;
+	uint32_t version;
+	uint32_t events;
 	char error[NL_ERROR];
 	char buffer[NL_BUFFER];
 };
@@ -47,6 +51,18 @@ struct nlmsghdr *nl_request(struct nl *nl, uint8_t command, bool dump);
 
 /* Send it and pass all answers to @fn; -EINTR: a dump that changed midway */
 int nl_talk(struct nl *nl, struct nlmsghdr *request, nl_fn fn, void *data);
+
+/*
+ * Hear events from now on. The connection is then for that alone: an event
+ * that comes while nl_talk() waits for an answer would be lost.
+ */
+int nl_events_join(struct nl *nl);
+
+/*
+ * Wait for what comes next and pass events to @fn. Besides what @fn returned:
+ * -ENOBUFS some were lost; -ENODEV the driver was unloaded.
+ */
+int nl_events_take(struct nl *nl, nl_fn fn, void *data);
 
 /* Attributes of an answer by type; those above @max are left out */
 struct nl_attrs {

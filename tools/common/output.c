@@ -275,6 +275,20 @@ struct cJSON *report_add_result(struct report *report)
 	return result;
 }
 
+struct cJSON *line_create(void)
+{
+	return must(cJSON_CreateObject());
+}
+
+void line_print(struct cJSON *line, FILE *file)
+{
+	char *text = must(cJSON_PrintUnformatted(line));
+
+	fprintf(file, "%s\n", text);
+	cJSON_free(text);
+	cJSON_Delete(line);
+}
+
 struct cJSON *report_root(struct report *report)
 {
 	return report->root;
@@ -303,8 +317,8 @@ void report_add_count(struct cJSON *object, const char *name, uint64_t value)
 	must(cJSON_AddRawToObject(object, name, text));
 }
 
-void report_check(struct report *report, const char *name, bool ok,
-		  const char *format, ...)
+struct cJSON *report_check(struct report *report, const char *name, bool ok,
+			   const char *format, ...)
 {
 	cJSON *check = must(cJSON_CreateObject());
 	va_list args;
@@ -318,6 +332,7 @@ void report_check(struct report *report, const char *name, bool ok,
 	must(cJSON_AddStringToObject(check, "detail", detail));
 	cJSON_AddItemToArray(report->checks, check);
 	free(detail);
+	return check;
 }
 
 static bool check_ok(const cJSON *check)

@@ -114,14 +114,22 @@ struct cJSON *report_add_result(struct report *report);
 /* The whole report, for what only some tools tell beside results */
 struct cJSON *report_root(struct report *report);
 
+/*
+ * An object on a line of its own, for programs that read while a tool runs
+ * (nicctl monitor) instead of a report; line_print() gives it back.
+ */
+struct cJSON *line_create(void);
+void line_print(struct cJSON *line, FILE *file);
+
 /* Members of such objects. A count is written out: a double would round it. */
 struct cJSON *report_add_object(struct cJSON *object, const char *name);
 void report_add_text(struct cJSON *object, const char *name, const char *value);
 void report_add_number(struct cJSON *object, const char *name, double value);
 void report_add_count(struct cJSON *object, const char *name, uint64_t value);
 
-void report_check(struct report *report, const char *name, bool ok,
-		  const char *format, ...) OUTPUT_PRINTF(4, 5);
+/* Add a check; the returned object takes more members */
+struct cJSON *report_check(struct report *report, const char *name, bool ok,
+			   const char *format, ...) OUTPUT_PRINTF(4, 5);
 
 /* Every check was ok (also when there was none) */
 bool report_ok(const struct report *report);

@@ -10,16 +10,20 @@
 
 static const char overview[] =
 "Usage: nicctl [OPTION]... OBJECT [COMMAND] [WORD]...\n"
-"Make, change, show and remove dmanic devices.\n"
+"Make, change, show, watch and remove dmanic devices.\n"
 "\n"
 "Objects\n"
 "  dev      devices: show, add, set, del\n"
 "  stats    their counters: show\n"
-"  help     this; nicctl help dev, nicctl help stats for more\n"
+"  monitor  what happens to devices, a line for each event\n"
+"  doctor   what is wrong on this machine, and what to do\n"
+"  save     a file that makes the devices there are\n"
+"  restore  the devices of such a file\n"
+"  help     this; nicctl help dev and so on for more\n"
 "  version  the version\n"
 "\n"
 "Options, anywhere on the line\n"
-"  -j, --json     print one JSON object, nothing else\n"
+"  -j, --json     print one JSON object, nothing else (monitor: one a line)\n"
 "  -h, --help     as help\n"
 "  -V, --version  as version\n"
 "\n"
@@ -81,14 +85,75 @@ static const char stats[] =
 "  BY DMA         bytes of its operations that a DMA engine copied\n"
 "  FALLBACKS      pieces that the engine failed and the CPU copied\n";
 
+static const char monitor[] =
+"Usage: nicctl monitor [dev NAME | fabric PREFIX] [count N] [timeout TIME]\n"
+"\n"
+"Print what happens to devices of this network namespace, a line for each event\n"
+"with the time (UTC), until SIGINT or SIGTERM: added, removed, model (it was\n"
+"set), failed, restarted. Only the device NAME, or those of a fabric, when one\n"
+"is named. Where lines are read too slowly events are lost; that is told, and\n"
+"then each device there is now (present).\n"
+"\n"
+"count N       end after N events\n"
+"timeout TIME  end after TIME; status 1 when fewer than count N events came\n"
+"\n"
+"With --json each line is an object: time, event, and the members of dev show.\n";
+
+static const char doctor[] =
+"Usage: nicctl doctor\n"
+"\n"
+"Look at what dmanic needs of this machine and user - kernel, module, devices,\n"
+"permissions, limits, settings - and print for each whether it is\n"
+"  ok       as it should be\n"
+"  warning  it works, but not as one may expect\n"
+"  PROBLEM  something does not work; what to do follows\n"
+"  unknown  not checked, since that needs root or something that is missing\n"
+"Run it as the user who has the problem; as root it sees more of the machine.\n"
+"Exit status: 0 no problem, 1 there is one, 2 usage.\n";
+
+static const char save[] =
+"Usage: nicctl save [FILE]\n"
+"\n"
+"Write what makes the devices of this network namespace again, with their\n"
+"models, to FILE, which is replaced in one step, or to standard output. It has\n"
+"a command a line, as after nicctl, and can be edited:\n"
+"       dev add nic type loop nodes 9 model sci-d330 scale 10\n"
+"       dev set nic3 model none latency 5us\n"
+"       dev del nic8\n"
+"Whether a device failed is not saved.\n"
+"\n"
+"Example: have the devices after a reboot, too\n"
+"       nicctl save /etc/dmanic.conf && systemctl enable dmanic\n";
+
+static const char restore[] =
+"Usage: nicctl restore FILE\n"
+"\n"
+"Make the devices of a FILE of nicctl save; -: of standard input. A fabric that\n"
+"is there already is left alone, but for models that differ, which are set. One\n"
+"that is there with other nodes is an error, and so is a line that makes no\n"
+"sense; then nothing is changed. What the driver refuses later undoes what was\n"
+"done. Devices that are not in FILE stay.\n";
+
+static const struct {
+	const char *topic;
+	const char *text;
+} texts[] = {
+	{ "dev", dev },
+	{ "stats", stats },
+	{ "monitor", monitor },
+	{ "doctor", doctor },
+	{ "save", save },
+	{ "restore", restore },
+};
+
 void help_print(const char *topic, FILE *file)
 {
-	if (topic && !strcmp(topic, "dev"))
-		fputs(dev, file);
-	else if (topic && !strcmp(topic, "stats"))
-		fputs(stats, file);
-	else
-		fputs(overview, file);
+	size_t i;
+
+	for (i = 0; topic && i < ARRAY_SIZE(texts); i++)
+		if (!strcmp(texts[i].topic, topic))
+			break;
+	fputs(topic && i < ARRAY_SIZE(texts) ? texts[i].text : overview, file);
 }
 
 int help_topic(struct nicctl *ctl, const char *topic)
@@ -102,7 +167,9 @@ int help_topic(struct nicctl *ctl, const char *topic)
 
 int help_run(struct nicctl *ctl)
 {
-	static const char *const topics[] = { "dev", "stats", NULL };
+	static const char *const topics[] = {
+		"dev", "stats", "monitor", "doctor", "save", "restore", NULL
+	};
 	const char *topic = NULL;
 	int chosen;
 

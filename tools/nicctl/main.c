@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * main.c - nicctl: make, change, show and remove dmanic devices
+ * main.c - nicctl: make, change, show, watch and remove dmanic devices
  */
 #include <errno.h>
 #include <nic.h>
@@ -51,10 +51,12 @@ static int version_run(struct nicctl *ctl)
 static int objects_run(struct nicctl *ctl)
 {
 	static const char *const names[] = {
-		"dev", "stats", "help", "version", NULL
+		"dev", "stats", "monitor", "doctor", "save", "restore", "help",
+		"version", NULL
 	};
 	static int (*const runs[])(struct nicctl *ctl) = {
-		dev_run, stats_run, help_run, version_run
+		dev_run, stats_run, monitor_run, doctor_run, save_run,
+		restore_run, help_run, version_run
 	};
 	int object;
 
@@ -89,7 +91,8 @@ static int options_take(struct nicctl *ctl, int argc, char **argv, char **words)
 	int i, n = 0;
 
 	for (i = 1; i < argc; i++) {
-		if (*argv[i] != '-')
+		/* a dash alone stands for standard input */
+		if (*argv[i] != '-' || !argv[i][1])
 			words[n++] = argv[i];
 		else if (option_take(ctl, argv[i], &instead))
 			return -1;

@@ -48,18 +48,25 @@ int nicctl_connect(struct nicctl *ctl);
 int devices_change(struct nl *nl, uint8_t command,
 		   const struct request *request);
 
-/* dev.c, stats.c */
+/* dev.c, stats.c, monitor.c, restore.c, doctor.c */
 int dev_run(struct nicctl *ctl);
 int stats_run(struct nicctl *ctl);
+int monitor_run(struct nicctl *ctl);
+int save_run(struct nicctl *ctl);
+int restore_run(struct nicctl *ctl);
+int doctor_run(struct nicctl *ctl);
 
 /* show.c */
 void show_devices(struct nicctl *ctl, const struct devices *devices);
 void show_device(struct nicctl *ctl, const struct device *device);
 void show_stats(struct nicctl *ctl, const struct devices *devices);
 
+/* All that is known of a device as members of @object */
+void show_members(struct cJSON *object, const struct device *device);
+
 /* help.c */
 
-/* "dev", "stats"; NULL: the overview */
+/* "dev", "stats", ...; NULL: the overview */
 void help_print(const char *topic, FILE *file);
 
 /* On stdout and alone, after the last word: an exit status */

@@ -49,6 +49,11 @@ static const struct {
 	[KEYWORD_FORCE] = { "force", NULL },
 };
 
+const char *request_keyword_name(enum keyword keyword)
+{
+	return keywords[keyword].name;
+}
+
 /* The next word as a name; the driver would not say which was too long */
 static const char *take_name(struct args *args, const char *what)
 {

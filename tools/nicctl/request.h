@@ -71,6 +71,9 @@ int request_prefix(struct request *request, struct args *args);
 int request_keywords(struct request *request, struct args *args,
 		     unsigned int keywords);
 
+/* As it is written on a command line */
+const char *request_keyword_name(enum keyword keyword);
+
 static inline bool request_has(const struct request *request,
 			       enum keyword keyword)
 {

@@ -52,13 +52,10 @@ static void put_members(struct cJSON *object, const struct member *members, size
 				 values[members[i].attr]);
 }
 
-static struct cJSON *put_result(struct nicctl *ctl, const struct device *device)
+static void put_names(struct cJSON *object, const struct device *device)
 {
-	struct cJSON *result = report_add_result(ctl->report);
-
-	report_add_text(result, "name", device->name);
-	report_add_text(result, "fabric", device->fabric);
-	return result;
+	report_add_text(object, "name", device->name);
+	report_add_text(object, "fabric", device->fabric);
 }
 
 /* Where there is no engine, its name and threshold are left out */
@@ -76,24 +73,29 @@ static void put_dma(struct cJSON *result, const struct device *device)
 		put_members(dma, &threshold, 1, device->number);
 }
 
+void show_members(struct cJSON *object, const struct device *device)
+{
+	put_names(object, device);
+	report_add_text(object, "type", device->type);
+	report_add_text(object, "state", device_state(device));
+	put_members(object, device_members, ARRAY_SIZE(device_members),
+		    device->number);
+	put_dma(object, device);
+	device_report_model(device, object);
+}
+
 static void report_device(struct nicctl *ctl, const struct device *device)
 {
-	struct cJSON *result = put_result(ctl, device);
-
 	report_link(ctl->report, device->type);
-	report_add_text(result, "type", device->type);
-	report_add_text(result, "state", device_state(device));
-	put_members(result, device_members, ARRAY_SIZE(device_members),
-		    device->number);
-	put_dma(result, device);
-	device_report_model(device, result);
+	show_members(report_add_result(ctl->report), device);
 }
 
 static void report_stats(struct nicctl *ctl, const struct device *device)
 {
-	struct cJSON *result = put_result(ctl, device);
+	struct cJSON *result = report_add_result(ctl->report);
 	const struct member node = { "node", DMANIC_A_NODE };
 
+	put_names(result, device);
 	put_members(result, &node, 1, device->number);
 	put_members(result, stats_members, ARRAY_SIZE(stats_members),
 		    device->stats);

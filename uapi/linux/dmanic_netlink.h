@@ -11,6 +11,7 @@
 
 #define DMANIC_GENL_NAME	"dmanic"
 #define DMANIC_GENL_VERSION	1
+#define DMANIC_GENL_GROUP_EVENTS "events"
 
 /*
  * DEV_GET:   one device by NAME, or a dump of all in this network namespace.
@@ -18,6 +19,8 @@
  * DEV_DEL:   NAME, or FABRIC (every node made with that prefix); FORCE.
  * DEV_SET:   NAME, or FABRIC (every node or none); MODEL, FAILED to change.
  * STATS_GET: as DEV_GET, with STATS.
+ * EVENT:     not a request: what the multicast group "events" gets about devices
+ *            of its network namespace: EVENT and what DEV_GET answers.
  */
 enum dmanic_genl_cmd {
 	DMANIC_GENL_CMD_UNSPEC,
@@ -26,6 +29,7 @@ enum dmanic_genl_cmd {
 	DMANIC_GENL_CMD_DEV_DEL,
 	DMANIC_GENL_CMD_DEV_SET,
 	DMANIC_GENL_CMD_STATS_GET,
+	DMANIC_GENL_CMD_EVENT,
 	__DMANIC_GENL_CMD_MAX,
 };
 
@@ -53,6 +57,7 @@ enum dmanic_attr {
 	DMANIC_A_DMA_STATE,	/* u32: enum dmanic_dma_state */
 	DMANIC_A_DMA_ENGINE,	/* string: channel it has, had or was offered */
 	DMANIC_A_DMA_THRESHOLD,	/* u32: contiguous bytes from which on it is used */
+	DMANIC_A_EVENT,		/* u32: enum dmanic_event */
 	__DMANIC_A_MAX,
 };
 
@@ -73,6 +78,17 @@ enum dmanic_dma_state {
 	DMANIC_DMA_SLOW = 4,		/* given back: the CPU is faster */
 	DMANIC_DMA_FAILED = 5,		/* given back: lost copies or failed often */
 	DMANIC_DMA_REMOVED = 6,		/* given back: its driver went */
+};
+
+/* What happened to the device; its other attributes are those it has now */
+enum dmanic_event {
+	DMANIC_EVENT_ADDED = 1,
+	DMANIC_EVENT_REMOVED = 2,
+	DMANIC_EVENT_MODEL = 3,		/* MODEL was set */
+	DMANIC_EVENT_FAILED = 4,	/* it stopped answering */
+	DMANIC_EVENT_RESTARTED = 5,	/* it answers again: new INCARNATION */
+	DMANIC_EVENT_PEER_UP = 6,	/* reserved: another node is reached */
+	DMANIC_EVENT_PEER_DOWN = 7,	/* reserved: it no longer is */
 };
 
 /* What a loop link pretends to cost; all zero moves data at memory speed */

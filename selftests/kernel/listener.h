@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * listener.h - a socket that hears events of devices
+ */
+#ifndef LISTENER_H
+#define LISTENER_H
+
+#include "fabric.h"
+
+/**
+ * struct listener - a member of the multicast group "events"
+ * @socket: non-blocking
+ * @queued: bytes of @buffer not yet looked at, from @at on
+ */
+struct listener {
+	struct mnl_socket *socket;
+	size_t at;
+	int queued;
+	char buffer[32768] __attribute__((aligned(8)));
+};
+
+/* @receive_bytes: SO_RCVBUF, or zero: as it is. Fails the test. */
+void listener_open(struct listener *listener, int receive_bytes);
+void listener_close(struct listener *listener);
+
+/* The next event: 0; -EAGAIN there is none; -ENOBUFS some were lost */
+int listener_next(struct listener *listener, struct device *event);
+
+/* The number of the group, 0: the driver has none of that name */
+unsigned int listener_group(const char *name);
+
+#endif /* LISTENER_H */

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_control.c - nicctl monitor, save, restore and doctor on the real driver
+ *
+ * Owns: that a line is printed for what happens and for nothing else, that
+ * what was saved can be made again, that a file which cannot be had changes
+ * nothing, and that the doctor sees this machine's driver and devices.
+ */
+#include "command.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Changes a device until the monitor has seen enough and ends */
+#define CHANGE_UNTIL_END \
+	" & p=$!; while kill -0 $p 2>/dev/null; do nicctl dev set @0 seed 3; done; wait $p"
+
+/* Behind a monitor: from here on it listens, and has the signals blocked */
+#define LISTENING \
+	" & p=$!; until grep -q SigBlk:.*4002 /proc/$p/status; do :; done; "
+
+static unsigned int count(const char *text, const char *part)
+{
+	unsigned int n = 0;
+
+	for (; (text = strstr(text, part)); text += strlen(part))
+		n++;
+	return n;
+}
+
+/* Of this test, for whatever it writes */
+static const char *file(void)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/%s.conf", prefix());
+	return path;
+}
+
+/* ---- monitor ---- */
+
+TEST(control, monitor_prints_events)
+{
+	RUN(0, "nicctl dev add @ type loop nodes 2 model sci-d330");
+	RUN(0, "nicctl monitor fabric @ count 3 timeout 20" CHANGE_UNTIL_END);
+	EXPECT_EQ(count(output.out, "\n"), 3);
+	EXPECT_EQ(count(output.out, "0: model, state up, loop node 0 of 2"), 3);
+	EXPECT_EQ(count(output.out, "incarnation 1, model sci-d330, scale 1\n"),
+		  3);
+	/* 2026-01-31T23:59:59.123Z and a blank */
+	EXPECT_EQ(output.out[10], 'T');
+	EXPECT_EQ(output.out[19], '.');
+	EXPECT_EQ(strncmp(output.out + 23, "Z ", 2), 0);
+	EXPECT_EQ(output.err[0], 0);
+}
+
+TEST(control, monitor_prints_objects)
+{
+	char *line, *rest = output.out;
+	unsigned int n = 0;
+	cJSON *event;
+
+	RUN(0, "nicctl dev add @ type loop nodes 1");
+	RUN(0, "nicctl --json monitor dev @0 count 2 timeout 20"
+	    CHANGE_UNTIL_END);
+	while ((line = strsep(&rest, "\n")) && *line) {
+		event = cJSON_Parse(line);
+		ASSERT_TRUE(event);
+		EXPECT_EQ(strcmp(text_of(event, "event"), "model"), 0);
+		EXPECT_EQ(strcmp(text_of(event, "fabric"), prefix()), 0);
+		EXPECT_EQ(strlen(text_of(event, "time")), 24);
+		EXPECT_EQ(number_of(event, "model.seed"), 3);
+		cJSON_Delete(event);
+		n++;
+	}
+	EXPECT_EQ(n, 2);
+}
+
+/* Of other devices nothing, and when the time is over that is told. */
+TEST(control, monitor_is_for_those_named)
+{
+	RUN(0, "nicctl dev add @ type loop nodes 2");
+	RUN(1, "nicctl monitor dev @1 count 1 timeout 1"
+	    " & p=$!; while kill -0 $p 2>/dev/null; do nicctl dev set @0 seed 3; done; wait $p");
+	EXPECT_EQ(output.out[0], 0);
+	EXPECT_HAS(output.err, "0 of 1 events came");
+	RUN(0, "nicctl monitor dev @1 timeout 1ms");
+	EXPECT_EQ(output.out[0], 0);
+}
+
+TEST(control, monitor_ends_by_signals)
+{
+	RUN(0, "nicctl monitor" LISTENING "kill -TERM $p; wait $p");
+	EXPECT_EQ(output.out[0], 0);
+	RUN(0, "nicctl monitor" LISTENING "kill -INT $p; wait $p");
+	EXPECT_EQ(output.out[0], 0);
+}
+
+/* Stopped, it loses events; then it tells so and what there is. */
+TEST(control, monitor_survives_loss)
+{
+	RUN(0, "nicctl dev add @ type loop nodes 256");
+	RUN(0, "nicctl monitor fabric @ >%s" LISTENING "kill -STOP $p; "
+	    "for i in 1 2 3 4; do nicctl dev set fabric @ seed $i; done; "
+	    "nicctl dev set @7 failed on; kill -CONT $p; "
+	    "until [ $(grep -c present, %s) = 256 ]; do :; done; "
+	    "kill -TERM $p; wait $p; s=$?; cat %s; rm %s; exit $s",
+	    file(), file(), file(), file());
+	EXPECT_EQ(count(output.out, "events were lost"), 1);
+	EXPECT_EQ(count(output.out, ": present, "), 256);
+	EXPECT_EQ(count(output.out, "7: present, state failed"), 1);
+	/* What was before the loss is told before it */
+	EXPECT_EQ(count(strstr(output.out, "events were lost") ?: "",
+			": model, "), 0);
+	EXPECT_GT(count(output.out, ": model, "), 0);
+}
+
+TEST(control, monitor_sees_the_driver_go)
+{
+	RUN(1, "nicctl monitor" LISTENING "rmmod dmanic; wait $p");
+	EXPECT_HAS(output.err, "it was unloaded");
+	RUN(0, "modprobe dmanic");
+}
+
+/* ---- save and restore ---- */
+
+TEST(control, saved_comes_back)
+{
+	char *before;
+
+	RUN(0, "nicctl dev add @ type loop nodes 5 model sci-d330 scale 2.5 seed 7");
+	RUN(0, "nicctl dev set @1 latency 123456789ns jitter 7ns");
+	RUN(0, "nicctl dev set @2 model eth-25g");
+	RUN(0, "nicctl dev del @3");
+	RUN(0, "nicctl dev set @4 failed on");
+	RUN(0, "nicctl save");
+	EXPECT_HAS(output.out, "nodes 5 model sci-d330 scale 2.500 seed 7\n");
+	before = strdup(output.out);
+	ASSERT_TRUE(before);
+	RUN(0, "nicctl save %s", file());
+	EXPECT_EQ(output.out[0], 0);
+	/* There already: nothing changes, not even what failed */
+	RUN(0, "nicctl restore %s", file());
+	EXPECT_HAS(output.out, ": left as it is\n");
+	RUN(0, "nicctl dev show @4");
+	EXPECT_HAS(output.out, "4: failed\n");
+	RUN(0, "nicctl dev del fabric @");
+	RUN(0, "nicctl restore - <%s", file());
+	EXPECT_HAS(output.out, ": made\n");
+	RUN(0, "nicctl save");
+	EXPECT_EQ(strcmp(output.out, before), 0);
+	/* Models that were changed since are changed back */
+	RUN(0, "nicctl dev set @2 scale 3");
+	RUN(0, "nicctl restore %s", file());
+	EXPECT_HAS(output.out, ": models changed: 1\n");
+	RUN(0, "nicctl save");
+	EXPECT_EQ(strcmp(output.out, before), 0);
+	RUN(0, "nicctl --json restore %s", file());
+	cJSON_Delete(report_of("nicctl"));
+	RUN(0, "nicctl --json save");
+	cJSON_Delete(report_of("nicctl"));
+	RUN(0, "rm %s", file());
+	free(before);
+}
+
+TEST(control, restore_names_the_line)
+{
+	RUN(1, "printf '# x\ndev add @ type loop nodes 2\ndev set @5 scale 2\n' | nicctl restore -");
+	EXPECT_HAS(output.err, "-:3: no line above adds a device ");
+	EXPECT_HAS(output.err, "nothing was changed");
+	RUN(1, "nicctl dev show @0");
+	RUN(1, "nicctl restore /nowhere/at/all");
+	EXPECT_HAS(output.err, "cannot read /nowhere/at/all: No such file");
+}
+
+TEST(control, restore_refuses_other_nodes)
+{
+	RUN(0, "nicctl dev add @ type loop nodes 2");
+	RUN(1, "printf 'dev add @z type loop nodes 1\ndev add @ type loop nodes 3\n' | nicctl restore -");
+	EXPECT_HAS(output.err, "-:2: fabric ");
+	EXPECT_HAS(output.err, "delete it first (nicctl dev del fabric ");
+	/* Nothing of it was done */
+	RUN(1, "nicctl dev show @z0");
+}
+
+/* What only the driver refuses undoes what was done before. */
+TEST(control, restore_is_undone)
+{
+	RUN(0, "nicctl dev add @ type loop nodes 2 model sci-d330");
+	RUN(1, "printf 'dev add @ type loop nodes 2 model eth-25g\ndev add @x type loop nodes 2\ndev set @x1 seed 2\ndev add @y type loop nodes 1 model fast\n' | nicctl restore -");
+	EXPECT_HAS(output.err, "-:4: ");
+	EXPECT_HAS(output.err, "no such model preset");
+	RUN(1, "nicctl dev show fabric @x");
+	RUN(0, "nicctl dev show @1");
+	EXPECT_HAS(output.out, "model       sci-d330, scale 1\n");
+}
+
+TEST(control, save_replaces_or_leaves_a_file)
+{
+	RUN(1, "nicctl save /nowhere/at/all");
+	EXPECT_HAS(output.err, "cannot write /nowhere/at/all");
+	RUN(0, "echo old >%s", file());
+	RUN(0, "nicctl save %s", file());
+	RUN(1, "grep old %s", file());
+	RUN(0, "[ ! -e %s.?????? ]", file());
+	RUN(0, "rm %s", file());
+}
+
+/* ---- doctor ---- */
+
+static const cJSON *check_named(const cJSON *report, const char *name)
+{
+	const cJSON *check;
+
+	cJSON_ArrayForEach(check, cJSON_GetObjectItem(report, "checks"))
+		if (!strcmp(text_of(check, "name"), name))
+			return check;
+	FAIL("no check \"%s\" from: %s", name, run_words());
+}
+
+static void expect_level(const cJSON *report, const char *name,
+			 const char *level)
+{
+	const cJSON *check = check_named(report, name);
+
+	if (strcmp(text_of(check, "level"), level) != 0)
+		harness_fail(__FILE__, __LINE__, "%s is %s, not %s: %s", name,
+			     text_of(check, "level"), level,
+			     text_of(check, "detail"));
+}
+
+TEST(control, doctor_sees_devices)
+{
+	cJSON *report;
+
+	RUN(0, "nicctl dev add @ type loop nodes 2");
+	run("nicctl --json doctor");
+	report = report_of("nicctl");
+	expect_level(report, "kernel", "ok");
+	expect_level(report, "module", "ok");
+	expect_level(report, "versions", "ok");
+	expect_level(report, "permission", "ok");
+	expect_level(report, "devices", "ok");
+	expect_level(report, "model", "ok");
+	expect_level(report, "limits", "ok");
+	expect_level(report, "kernel log", "ok");
+	cJSON_Delete(report);
+	RUN(0, "nicctl dev set @1 failed on model sci-d330");
+	RUN(1, "nicctl --json doctor");
+	report = report_of("nicctl");
+	expect_level(report, "devices", "problem");
+	expect_level(report, "model", "warning");
+	cJSON_Delete(report);
+	run("nicctl doctor");
+	EXPECT_HAS(output.out, "PROBLEM  devices ");
+	EXPECT_HAS(output.out, "-> as root: nicctl dev set ");
+}
+
+/* What needs root is not checked, and all else is. */
+TEST(control, doctor_serves_a_plain_user)
+{
+	cJSON *report;
+
+	RUN(0, "nicctl dev add @ type loop nodes 2");
+	run("setpriv --reuid 65534 --regid 65534 --clear-groups nicctl --json doctor");
+	EXPECT_EQ(output.status, 1);
+	EXPECT_EQ(output.err[0], 0);
+	report = report_of("nicctl");
+	expect_level(report, "module", "ok");
+	expect_level(report, "devices", "ok");
+	expect_level(report, "permission", "problem");
+	expect_level(report, "limits", "unknown");
+	cJSON_Delete(report);
+}
+
+TEST(control, doctor_without_the_module)
+{
+	cJSON *report;
+
+	RUN(0, "rmmod dmanic");
+	RUN(1, "nicctl --json doctor");
+	RUN(0, "modprobe dmanic");
+	run("rmmod dmanic; nicctl --json doctor; modprobe dmanic");
+	report = report_of("nicctl");
+	expect_level(report, "module", "problem");
+	EXPECT_HAS(text_of(check_named(report, "module"), "remedy"),
+		   "modprobe dmanic");
+	cJSON_Delete(report);
+}
+
+FABRIC_TEST_MAIN_NONE()

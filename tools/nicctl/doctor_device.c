@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * doctor_device.c - the devices there are
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+
+/* In percent: what is fuller than this will soon be full */
+#define FULL	75
+
+static bool have_devices(struct doctor *doctor, const char *name)
+{
+	if (doctor->devices.n)
+		return true;
+	doctor_say(doctor, name, DOCTOR_UNKNOWN, "not checked: %s",
+		   doctor->connected ?
+		   "there is no device in this network namespace" :
+		   "no answer from the module");
+	return false;
+}
+
+void doctor_devices(struct doctor *doctor)
+{
+	const struct device *device, *bad = NULL;
+	size_t i, n = 0;
+
+	if (!doctor->connected) {
+		have_devices(doctor, "devices");
+		return;
+	}
+	for (i = 0; i < doctor->devices.n; i++) {
+		device = &doctor->devices.device[i];
+		if (device->number[DMANIC_A_STATE] == DMANIC_DEV_UP)
+			continue;
+		bad = bad ? bad : device;
+		n++;
+	}
+	if (!doctor->devices.n) {
+		doctor_say(doctor, "devices", DOCTOR_WARNING,
+			   "there is none in this network namespace");
+		doctor_remedy(doctor, "as root: nicctl dev add nic type loop nodes 2; or nicctl restore FILE");
+	} else if (!bad) {
+		doctor_say(doctor, "devices", DOCTOR_OK, "%zu, all up",
+			   doctor->devices.n);
+	} else if (bad->number[DMANIC_A_STATE] == DMANIC_DEV_FAILED) {
+		doctor_say(doctor, "devices", DOCTOR_PROBLEM,
+			   "%s was told to fail and does not answer (%zu of %zu devices are not up)",
+			   bad->name, n, doctor->devices.n);
+		doctor_remedy(doctor, "as root: nicctl dev set %s failed off",
+			      bad->name);
+	} else {
+		doctor_say(doctor, "devices", DOCTOR_PROBLEM,
+			   "%s is %s (%zu of %zu devices are not up)",
+			   bad->name, device_state(bad), n, doctor->devices.n);
+		doctor_remedy(doctor, "as root: nicctl dev del %s force, then make it again",
+			      bad->name);
+	}
+}
+
+void doctor_models(struct doctor *doctor)
+{
+	const struct device *device, *first = NULL;
+	size_t i, n = 0;
+
+	if (!have_devices(doctor, "model"))
+		return;
+	for (i = 0; i < doctor->devices.n; i++) {
+		device = &doctor->devices.device[i];
+		if (!*device->model_name ||
+		    !strcmp(device->model_name, "none"))
+			continue;
+		first = first ? first : device;
+		n++;
+	}
+	if (!first) {
+		doctor_say(doctor, "model", DOCTOR_OK,
+			   "none: data move as fast as they can");
+		return;
+	}
+	doctor_say(doctor, "model", DOCTOR_WARNING,
+		   "%s pretends to be %s, scale %.7g: what is measured is that, not this machine (%zu of %zu devices)",
+		   first->name, first->model_name, device_scale(first), n,
+		   doctor->devices.n);
+	doctor_remedy(doctor, "unless that is meant, as root: nicctl dev set fabric %s model none",
+		      first->fabric);
+}
+
+/* What a device counts and how much there may be of it */
+struct use {
+	const char *name;
+	unsigned int attr;
+	uint32_t max;
+};
+
+static uint64_t percent(uint64_t used, uint32_t max)
+{
+	return max ? used * 100 / max : 0;
+}
+
+void doctor_limits(struct doctor *doctor)
+{
+	const struct dmanic_query *query = &doctor->query;
+	const struct use uses[] = {
+		{ "open contexts", DMANIC_A_CONTEXTS, query->max_contexts },
+		{ "segments", DMANIC_A_SEGMENTS, query->max_segments },
+		{ "queues", DMANIC_A_QUEUES, query->max_queues },
+		{ "interrupts", DMANIC_A_IRQS, query->max_irqs },
+	};
+	const struct device *device, *fullest = NULL;
+	uint64_t used, most = 0;
+	const struct use *what = &uses[0];
+	size_t i, u;
+
+	if (!have_devices(doctor, "limits"))
+		return;
+	if (!doctor->queried) {
+		doctor_say(doctor, "limits", DOCTOR_UNKNOWN,
+			   "not checked: no device can be opened");
+		return;
+	}
+	for (i = 0; i < doctor->devices.n; i++) {
+		device = &doctor->devices.device[i];
+		for (u = 0; u < ARRAY_SIZE(uses); u++) {
+			used = percent(device->number[uses[u].attr],
+				       uses[u].max);
+			if (fullest && used <= most)
+				continue;
+			most = used;
+			fullest = device;
+			what = &uses[u];
+		}
+	}
+	used = fullest->number[what->attr];
+	doctor_say(doctor, "limits",
+		   most >= 100 ? DOCTOR_PROBLEM :
+		   most >= FULL ? DOCTOR_WARNING : DOCTOR_OK,
+		   "fullest is %s with %" PRIu64 " of %u %s; one user may have 1/%u of each",
+		   fullest->name, used, what->max, what->name,
+		   query->user_share ? query->user_share : 1);
+	if (most >= FULL)
+		doctor_remedy(doctor, "end programs that use %s, or spread them over more devices (who: fuser -v /dev/dmanic/%s)",
+			      fullest->name, fullest->name);
+}
+
+/* "0-3,6" has five */
+static unsigned int count_list(const char *text)
+{
+	unsigned int first, last, n = 0;
+	int used;
+
+	while (*text) {
+		if (sscanf(text, "%u-%u%n", &first, &last, &used) == 2 &&
+		    last >= first)
+			n += last - first + 1;
+		else if (sscanf(text, "%u%n", &first, &used) == 1)
+			n++;
+		else
+			return n;
+		text += used;
+		text += *text == ',';
+	}
+	return n;
+}
+
+void doctor_cpus(struct doctor *doctor)
+{
+	static const char path[] = "/sys/devices/system/cpu/online";
+	unsigned int cpus;
+	char text[1024];
+	int ret = doctor_read(doctor, path, text, sizeof(text));
+
+	if (ret) {
+		doctor_unknown(doctor, "CPUs", path, ret);
+		return;
+	}
+	cpus = count_list(text);
+	if (doctor->devices.n <= cpus) {
+		doctor_say(doctor, "CPUs", DOCTOR_OK, "%u for %zu devices",
+			   cpus, doctor->devices.n);
+		return;
+	}
+	doctor_say(doctor, "CPUs", DOCTOR_WARNING,
+		   "%u for %zu devices: ranks and the engines of their devices share them, so times measured on all at once say little",
+		   cpus, doctor->devices.n);
+	doctor_remedy(doctor, "use at most %u devices at a time, or model the costs with a scale that leaves time for all (nictile)",
+		      cpus);
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * restore.c - nicctl restore: make the devices that a file asks for
+ *
+ * What is there already as wanted is left alone. The whole file is read and
+ * compared before anything changes; when the driver then refuses something,
+ * what was made goes again and models that were changed come back.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nicctl.h"
+#include "plan.h"
+
+/* No list of devices is longer */
+#define FILE_MAX	(1U << 20)
+
+/**
+ * struct restore - one run of it
+ * @ctl: asks the driver
+ * @path: of the file, for messages
+ * @plan: what there is to be
+ * @before: what there was
+ * @changed: of @before, models that were changed
+ * @made: of @plan->fabric, those that were made
+ */
+struct restore {
+	struct nicctl *ctl;
+	const char *path;
+	struct plan plan;
+	struct devices before;
+	bool *changed;
+	bool *made;
+};
+
+/* ---- the file ---- */
+
+static char *read_stream(FILE *file)
+{
+	char *text = calloc(1, FILE_MAX + 1);
+	size_t length;
+
+	if (!text)
+		return NULL;
+	length = fread(text, 1, FILE_MAX + 1, file);
+	if (ferror(file) || length > FILE_MAX || strlen(text) != length) {
+		if (!ferror(file))
+			errno = length > FILE_MAX ? EFBIG : EINVAL;
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static char *read_file(const char *path)
+{
+	FILE *file;
+	char *text;
+
+	if (!strcmp(path, "-"))
+		return read_stream(stdin);
+	file = fopen(path, "re");
+	if (!file)
+		return NULL;
+	text = read_stream(file);
+	fclose(file);
+	return text;
+}
+
+static int read_plan(struct restore *restore)
+{
+	struct plan *plan = &restore->plan;
+	char *text = read_file(restore->path);
+	int ret;
+
+	if (!text)
+		return nicctl_fail(restore->ctl, "restore",
+				   "cannot read %s: %s", restore->path,
+				   errno == EINVAL ? "it is no text" :
+						     strerror(errno));
+	ret = plan_parse(plan, text);
+	free(text);
+	if (ret)
+		return nicctl_fail(restore->ctl, "restore",
+				   "%s:%u: %s; nothing was changed",
+				   restore->path, plan->line, plan->error);
+	return EXIT_SUCCESS;
+}
+
+/* ---- what there is ---- */
+
+static bool is_of(const struct device *device, const struct plan_fabric *fabric)
+{
+	return !strcmp(device->fabric, fabric->prefix);
+}
+
+static size_t count_of(const struct restore *restore,
+		       const struct plan_fabric *fabric)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < restore->before.n; i++)
+		n += is_of(&restore->before.device[i], fabric);
+	return n;
+}
+
+/* Every difference that only the user can settle is told */
+static int check(struct restore *restore)
+{
+	const struct plan_fabric *fabric = restore->plan.fabric;
+	const struct plan_fabric *end = fabric + restore->plan.n;
+	int status = EXIT_SUCCESS;
+
+	for (; fabric < end; fabric++) {
+		if (!count_of(restore, fabric) ||
+		    plan_fabric_is(fabric, &restore->before))
+			continue;
+		status = nicctl_fail(restore->ctl, "restore",
+				     "%s:%u: fabric %s is there with other nodes, %zu of them; delete it first (nicctl dev del fabric %s), or save what there is; nothing was changed",
+				     restore->path, fabric->line,
+				     fabric->prefix, count_of(restore, fabric),
+				     fabric->prefix);
+	}
+	return status;
+}
+
+/* ---- changing ---- */
+
+static int set_model(struct restore *restore, const char *name,
+		     const struct request *model)
+{
+	struct request request = *model;
+
+	request.name = name;
+	request.fabric = NULL;
+	return devices_change(&restore->ctl->nl, DMANIC_GENL_CMD_DEV_SET,
+			      &request);
+}
+
+static bool same_request(const struct request *a, const struct request *b)
+{
+	return a->given == b->given && !strcmp(a->model, b->model) &&
+	       !memcmp(a->number, b->number, sizeof(a->number));
+}
+
+/* What differs from how the node was made */
+static int make_node(struct restore *restore, const struct plan_fabric *fabric,
+		     unsigned int id)
+{
+	const struct plan_node *node = &fabric->node[id];
+	char name[DMANIC_NAME_MAX + 12];
+	struct request request = { .name = name };
+
+	snprintf(name, sizeof(name), "%s%u", fabric->prefix, id);
+	if (!node->there)
+		return devices_change(&restore->ctl->nl,
+				      DMANIC_GENL_CMD_DEV_DEL, &request);
+	if (same_request(&node->model, &fabric->model))
+		return 0;
+	return set_model(restore, name, &node->model);
+}
+
+static int make_fabric(struct restore *restore, size_t index)
+{
+	const struct plan_fabric *fabric = &restore->plan.fabric[index];
+	struct request request = fabric->model;
+	unsigned int id;
+	int ret;
+
+	request.name = fabric->prefix;
+	request.type = "loop";
+	request.given |= KEYWORD_BIT(KEYWORD_NODES);
+	request.number[KEYWORD_NODES] = fabric->nodes;
+	ret = devices_change(&restore->ctl->nl, DMANIC_GENL_CMD_DEV_NEW,
+			     &request);
+	if (ret)
+		return ret;
+	restore->made[index] = true;
+	for (id = 0; id < fabric->nodes && !ret; id++)
+		ret = make_node(restore, fabric, id);
+	return ret;
+}
+
+static int change_fabric(struct restore *restore,
+			 const struct plan_fabric *fabric)
+{
+	const struct request *model;
+	const struct device *device;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < restore->before.n; i++) {
+		device = &restore->before.device[i];
+		if (!is_of(device, fabric))
+			continue;
+		model = &fabric->node[device->number[DMANIC_A_NODE]].model;
+		if (plan_model_is(model, device))
+			continue;
+		ret = set_model(restore, device->name, model);
+		if (ret)
+			return ret;
+		restore->changed[i] = true;
+	}
+	return 0;
+}
+
+static void undo(struct restore *restore)
+{
+	struct request request = { .given = KEYWORD_BIT(KEYWORD_FORCE) };
+	const struct device *device;
+	struct request model;
+	int ret = 0;
+	size_t i;
+
+	for (i = restore->plan.n; i-- > 0;) {
+		request.fabric = restore->plan.fabric[i].prefix;
+		if (restore->made[i])
+			ret |= devices_change(&restore->ctl->nl,
+					      DMANIC_GENL_CMD_DEV_DEL,
+					      &request);
+	}
+	for (i = 0; i < restore->before.n; i++) {
+		device = &restore->before.device[i];
+		model = plan_model_of(device);
+		if (restore->changed[i])
+			ret |= set_model(restore, device->name, &model);
+	}
+	if (ret)
+		nicctl_fail(restore->ctl, "restore",
+			    "what was done before could not be undone: %s",
+			    restore->ctl->nl.error);
+}
+
+static int change_all(struct restore *restore)
+{
+	const struct plan_fabric *fabric;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < restore->plan.n; i++) {
+		fabric = &restore->plan.fabric[i];
+		if (count_of(restore, fabric))
+			ret = change_fabric(restore, fabric);
+		else
+			ret = make_fabric(restore, i);
+		if (!ret)
+			continue;
+		nicctl_fail(restore->ctl, "restore", "%s:%u: %s: %s",
+			    restore->path, fabric->line, fabric->prefix,
+			    restore->ctl->nl.error);
+		undo(restore);
+		return EXIT_FAILURE;
+	}
+	return EXIT_SUCCESS;
+}
+
+/* ---- telling ---- */
+
+static void tell_fabric(const struct restore *restore, size_t index)
+{
+	const struct plan_fabric *fabric = &restore->plan.fabric[index];
+	size_t i, models = 0;
+	char text[64];
+
+	for (i = 0; i < restore->before.n; i++)
+		models += is_of(&restore->before.device[i], fabric) &&
+			  restore->changed[i];
+	if (restore->made[index])
+		snprintf(text, sizeof(text), "made");
+	else if (models)
+		snprintf(text, sizeof(text), "models changed: %zu", models);
+	else
+		snprintf(text, sizeof(text), "left as it is");
+	report_check(restore->ctl->report, fabric->prefix, true, "%s", text);
+	if (!restore->ctl->json)
+		printf("fabric %s: %s\n", fabric->prefix, text);
+}
+
+static int restore_all(struct restore *restore)
+{
+	struct nicctl *ctl = restore->ctl;
+	int status;
+	size_t i;
+
+	if (devices_get(&ctl->nl, DMANIC_GENL_CMD_DEV_GET, NULL, NULL,
+			&restore->before))
+		return nicctl_fail(ctl, "restore", "%s", ctl->nl.error);
+	restore->made = calloc(restore->plan.n + 1, sizeof(bool));
+	restore->changed = calloc(restore->before.n + 1, sizeof(bool));
+	if (!restore->made || !restore->changed)
+		return nicctl_fail(ctl, "restore", "out of memory");
+	status = check(restore);
+	if (!status)
+		status = change_all(restore);
+	for (i = 0; !status && i < restore->plan.n; i++)
+		tell_fabric(restore, i);
+	return status;
+}
+
+int restore_run(struct nicctl *ctl)
+{
+	struct restore restore = { .ctl = ctl };
+	int status;
+
+	if (args_take_exactly(&ctl->args, "help"))
+		return help_topic(ctl, "restore");
+	restore.path = args_take(&ctl->args, "the name of the file");
+	if (!restore.path || args_end(&ctl->args))
+		return nicctl_usage(ctl, "restore");
+	status = read_plan(&restore);
+	if (!status)
+		status = nicctl_connect(ctl);
+	if (!status)
+		status = restore_all(&restore);
+	plan_free(&restore.plan);
+	devices_free(&restore.before);
+	free(restore.made);
+	free(restore.changed);
+	return status;
+}

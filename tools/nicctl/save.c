@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * save.c - nicctl save: a file that makes the devices there are
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "nicctl.h"
+#include "plan.h"
+
+#define MODE	0644	/* there are no secrets in it */
+
+static int write_all(int fd, const char *text)
+{
+	size_t left = strlen(text);
+	ssize_t done;
+
+	while (left) {
+		done = write(fd, text, left);
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		text += done;
+		left -= (size_t)done;
+	}
+	return 0;
+}
+
+/* Who reads the file sees the old one or the new one, also after a crash */
+static int replace_file(const char *path, const char *text)
+{
+	char *beside;
+	int fd, ret;
+
+	if (asprintf(&beside, "%s.XXXXXX", path) < 0)
+		return -1;
+	fd = mkostemp(beside, O_CLOEXEC);
+	if (fd < 0) {
+		free(beside);
+		return -1;
+	}
+	ret = write_all(fd, text) || fchmod(fd, MODE) || fsync(fd);
+	ret = close(fd) || ret || rename(beside, path);
+	if (ret)
+		unlink(beside);
+	free(beside);
+	return ret ? -1 : 0;
+}
+
+/* A command a result */
+static void report_lines(struct nicctl *ctl, const char *text)
+{
+	size_t length;
+	char *line;
+
+	for (; *text; text += length + 1) {
+		length = strcspn(text, "\n");
+		if (*text == '#')
+			continue;
+		line = strndup(text, length);
+		if (!line)
+			return;
+		report_add_text(report_add_result(ctl->report), "command",
+				line);
+		free(line);
+	}
+}
+
+static int put(struct nicctl *ctl, const char *path, const char *text,
+	       size_t devices)
+{
+	report_lines(ctl, text);
+	if (path && replace_file(path, text))
+		return nicctl_fail(ctl, "save", "cannot write %s: %s", path,
+				   strerror(errno));
+	if (!path && !ctl->json)
+		fputs(text, stdout);
+	if (path && !devices)
+		fprintf(stderr, "nicctl: save: there is no device, so %s makes none\n",
+			path);
+	report_check(ctl->report, "save", true, "%zu devices", devices);
+	return EXIT_SUCCESS;
+}
+
+static int save(struct nicctl *ctl, const char *path)
+{
+	struct devices devices = { 0 };
+	char *text = NULL;
+	size_t size = 0;
+	int status;
+	FILE *file;
+
+	if (devices_get(&ctl->nl, DMANIC_GENL_CMD_DEV_GET, NULL, NULL,
+			&devices)) {
+		devices_free(&devices);
+		return nicctl_fail(ctl, "save", "%s", ctl->nl.error);
+	}
+	file = open_memstream(&text, &size);
+	if (file)
+		plan_write(&devices, file);
+	if (!file || fclose(file))
+		status = nicctl_fail(ctl, "save", "out of memory");
+	else
+		status = put(ctl, path, text, devices.n);
+	free(text);
+	devices_free(&devices);
+	return status;
+}
+
+int save_run(struct nicctl *ctl)
+{
+	const char *path = NULL;
+	int status;
+
+	if (args_take_exactly(&ctl->args, "help"))
+		return help_topic(ctl, "save");
+	if (args_peek(&ctl->args)) {
+		path = args_take(&ctl->args, "the name of the file");
+		if (!path)
+			return nicctl_usage(ctl, "save");
+	}
+	if (args_end(&ctl->args))
+		return nicctl_usage(ctl, "save");
+	if (path && !strcmp(path, "-"))
+		path = NULL;
+	status = nicctl_connect(ctl);
+	return status ? status : save(ctl, path);
+}
