@@ -549,6 +549,7 @@ struct dmanic_list_block {
  * @count: entries
  * @next: entry to be read next
  * @rest: of the entry before that
+ * @placed: for the link: bytes that were counted by its model
  */
 struct dmanic_op_list {
 	struct dmanic_mem *mem;
@@ -556,6 +557,7 @@ struct dmanic_op_list {
 	u32 count;
 	u32 next;
 	struct dmanic_list_block rest;
+	u64 placed;
 };
 
 /**

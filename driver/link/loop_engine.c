@@ -10,10 +10,11 @@
  * Without a model an operation that is longer than a slice goes back to its
  * queue when others wait: who posts gigabytes does not hold up who posts a
  * page. With a model (model.h) the worker copies when an operation's turn comes
- * and sleeps until the modelled end before it raises and completes. What a LIST
- * costs is known only once its list was read, so it gets its place in the
- * modelled engine when it was copied: the same place, for nothing else moves
- * meanwhile. An atomic costs as much as a READ of its word.
+ * and sleeps until the modelled end before it raises and completes. How long a
+ * LIST is nobody knows before its list was read: it gets its place in the
+ * modelled engine slice by slice, each when it was copied (the same place as
+ * before, for nothing else moves meanwhile), and others between them. An atomic
+ * costs as much as a READ of its word.
  *
  * The worker is a real-time task, for an engine does not queue for the CPU behind
  * a program that polls or computes. Once it ran LOOP_BUSY_NS longer than it slept
@@ -119,9 +120,10 @@ static bool loop_free(const struct loop_node *ln)
 	return READ_ONCE(ln->free) || dmanic_node_hurried(&ln->node);
 }
 
-static void loop_sleep_until(struct loop_node *ln, const struct dmanic_op *op)
+static void loop_sleep_until(struct loop_node *ln, const struct dmanic_op *op,
+			     u64 until)
 {
-	ktime_t due = ns_to_ktime(op->due);
+	ktime_t due = ns_to_ktime(until);
 
 	loop_worked(ln);
 	while (ktime_before(ktime_get(), due)) {
@@ -305,10 +307,15 @@ static u32 loop_look_around(struct loop_node *ln, const struct dmanic_op *op)
 	return kthread_should_stop() ? DMANIC_STATUS_LINK_DOWN : DMANIC_STATUS_OK;
 }
 
-/* Others wait, and this one had its slice; a modelled engine does not switch */
+/*
+ * This one had its slice, and others wait. A modelled engine does not switch, but
+ * for a LIST, which has a place for each slice.
+ */
 static bool loop_slice_over(struct loop_node *ln, const struct dmanic_op *op, u32 chunks)
 {
-	return chunks >= LOOP_SLICE && !op->due && !list_empty(&ln->turns);
+	if (chunks < LOOP_SLICE)
+		return false;
+	return op->due ? loop_is_list(op) : !list_empty(&ln->turns);
 }
 
 /* Do all of @op, or a slice: loop_done() tells */
@@ -392,12 +399,22 @@ static void loop_put_back(struct loop_node *ln, struct dmanic_op *op)
 		loop_complete_one(op, DMANIC_STATUS_CANCELLED);
 }
 
-/* Its place in the modelled engine, for @bytes that move */
-static void loop_place(struct loop_node *ln, struct dmanic_op *op, u64 bytes)
+/* The modelled place of what was copied of a LIST since the last time */
+static void loop_place_list(struct loop_node *ln, struct dmanic_op *op, bool last)
 {
-	lockdep_assert_held(&ln->lock);
-	op->due = dmanic_model_due(&ln->model, &ln->state, op->due, loop_has_data(op),
-				   loop_returns(op), loop_has_notify(op), bytes);
+	u64 due, engine_free;
+
+	spin_lock(&ln->lock);
+	due = dmanic_model_due(&ln->model, &ln->state, op->due, true, op->read,
+			       last && loop_has_notify(op),
+			       op->moved - op->list.placed);
+	engine_free = ln->state.engine_free;
+	spin_unlock(&ln->lock);
+	op->list.placed = op->moved;
+	if (last)
+		op->due = due;
+	else
+		loop_sleep_until(ln, op, engine_free);
 }
 
 static void loop_run(struct loop_node *ln, struct dmanic_op *op)
@@ -405,17 +422,16 @@ static void loop_run(struct loop_node *ln, struct dmanic_op *op)
 	u32 status;
 
 	status = loop_data(ln, op);
+	if (op->due && loop_is_list(op))
+		loop_place_list(ln, op, status || loop_done(op));
 	if (!status && !loop_done(op)) {
+		if (loop_give_up(op))
+			loop_engine_free(ln);
 		loop_put_back(ln, op);
 		return;
 	}
-	if (op->due && loop_is_list(op)) {
-		spin_lock(&ln->lock);
-		loop_place(ln, op, op->moved);
-		spin_unlock(&ln->lock);
-	}
 	if (op->due)
-		loop_sleep_until(ln, op);
+		loop_sleep_until(ln, op, op->due);
 	if (loop_give_up(op))
 		loop_engine_free(ln);
 	if (!status && loop_give_up(op))
@@ -449,7 +465,9 @@ static struct dmanic_op *loop_next(struct loop_node *ln)
 	if (loop_free(ln))
 		op->due = 0;
 	else if (!loop_is_list(op))
-		loop_place(ln, op, dmanic_op_bytes(op));
+		op->due = dmanic_model_due(&ln->model, &ln->state, op->due,
+					   loop_has_data(op), loop_returns(op),
+					   loop_has_notify(op), dmanic_op_bytes(op));
 out_unlock:
 	spin_unlock(&ln->lock);
 	return op;

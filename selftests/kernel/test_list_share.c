@@ -288,6 +288,33 @@ TEST_TIMEOUT(list_model, costs_its_bytes, 60)
 	EXPECT_EQ(cqe.status, DMANIC_STATUS_OK);
 }
 
+/* A megabyte is 100 ms of the model, all of the list are hours */
+TEST_TIMEOUT(list_model, does_not_hold_up_others, 60)
+{
+	const struct model model = { .bandwidth = SLOW_BANDWIDTH };
+	struct alone alone = alone_make(&model, 2 * MIB);
+	struct segment list = segment_make(&alone.node, LIST);
+	struct dmanic_list_entry *entries = (void *)list.data;
+	struct queue queue = queue_make(&alone.node, 1, 1);
+	struct queue other = queue_make(&alone.node, 1, 1);
+	struct dmanic_sqe put = sqe_move(DMANIC_OP_WRITE, alone.local.id, 0,
+					 alone.handle, 0, 8);
+	__u64 begun, n;
+
+	for (n = 0; n < ENTRIES; n++)
+		entries[n] = (struct dmanic_list_entry) { 0, 0, 2 * MIB };
+	*queue_sqe(&queue) = sqe_list(0, alone.local.id, alone.handle, list.id,
+				      0, ENTRIES);
+	queue_submit(&queue);
+	breathe();
+	begun = now_ns();
+	for (n = 0; n < 3; n++)
+		EXPECT_EQ(queue_run(&other, &put).status, DMANIC_STATUS_OK);
+	EXPECT_LT(now_ns() - begun, slow_ns(2000));
+	EXPECT_EQ(completed(&queue), 0);
+	queue_close(&queue);
+}
+
 /* Given up in the middle of its time, or of its copying */
 TEST_TIMEOUT(list_model, can_be_closed, 60)
 {
