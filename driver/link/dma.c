@@ -81,7 +81,8 @@ struct dma_piece {
  * @state: enum dmanic_dma_state; written under @lock
  * @threshold: contiguous bytes from which on it is used; written under @lock
  * @name: of the channel; empty: there never was one
- * @provider: the device behind it, referenced; NULL: there never was one
+ * @provider: the device whose driver it is, referenced; NULL: there never was one
+ * @dev: the device that does it, referenced: memory is mapped for it
  * @removal: tells that @provider loses its driver
  * @lock: protects what follows; held during a copy
  * @chan: NULL when there is none (any more)
@@ -98,6 +99,7 @@ struct dmanic_dma {
 	u32 threshold;
 	char name[DMANIC_NAME_MAX];
 	struct device *provider;
+	struct device *dev;
 	struct notifier_block removal;
 
 	struct mutex lock; /* protects what follows; held during a copy */
@@ -203,18 +205,21 @@ static void dma_acquire(struct dmanic_dma *dma)
 	chan = dma_request_channel(mask, dma_suits, NULL);
 	if (!chan)
 		return;
+	/* All before the notifier may come, which is from dma_watch() on */
 	dma->provider = get_device(chan->device->dev);
-	if (!dma_watch(dma)) {
-		dma_release_channel(chan);
-		put_device(dma->provider);
-		dma->provider = NULL;
-		return;
-	}
-	mutex_lock(&dma->lock);
+	dma->dev = get_device(dmaengine_get_dma_device(chan));
 	strscpy(dma->name, dma_chan_name(chan), sizeof(dma->name));
 	dma->chan = chan;
 	dma->state = DMANIC_DMA_MEASURING;
-	mutex_unlock(&dma->lock);
+	if (dma_watch(dma))
+		return;
+	dma->state = DMANIC_DMA_NONE;
+	dma->chan = NULL;
+	dma->name[0] = '\0';
+	dma_release_channel(chan);
+	put_device(dma->dev);
+	put_device(dma->provider);
+	dma->provider = NULL;
 }
 
 /**
@@ -265,6 +270,7 @@ void dmanic_dma_put(struct dmanic_dma *dma)
 		mutex_lock(&dma->lock);
 		dma_lose(dma, DMANIC_DMA_REMOVED);
 		mutex_unlock(&dma->lock);
+		put_device(dma->dev);
 		put_device(dma->provider);
 	}
 	kfree(dma);
@@ -285,15 +291,13 @@ static void dma_called_back(void *data, const struct dmaengine_result *result)
 
 static void dma_unmap(struct dmanic_dma *dma, struct dma_piece *piece)
 {
-	struct device *dev = dmaengine_get_dma_device(dma->chan);
-
-	dma_unmap_single(dev, piece->dst, piece->bytes, DMA_FROM_DEVICE);
-	dma_unmap_single(dev, piece->src, piece->bytes, DMA_TO_DEVICE);
+	dma_unmap_single(dma->dev, piece->dst, piece->bytes, DMA_FROM_DEVICE);
+	dma_unmap_single(dma->dev, piece->src, piece->bytes, DMA_TO_DEVICE);
 }
 
 static bool dma_map(struct dmanic_dma *dma, struct dma_piece *piece)
 {
-	struct device *dev = dmaengine_get_dma_device(dma->chan);
+	struct device *dev = dma->dev;
 
 	piece->dst = dma_map_single(dev, piece->to, piece->bytes, DMA_FROM_DEVICE);
 	if (dma_mapping_error(dev, piece->dst))
@@ -388,13 +392,13 @@ static void dma_end(struct dmanic_dma *dma, struct dmanic_dma_copy *copy)
 	u32 i;
 
 	lost = !dma_wait(dma, &copy->slept_ns);
-	if (lost)
+	if (lost) {
 		dmaengine_terminate_sync(dma->chan);
+		/* Without a way to terminate, this stops the engine */
+		dma_lose(dma, DMANIC_DMA_FAILED);
+	}
 	for (i = 0; i < dma->nr_pieces; i++)
 		dma_unmap(dma, &dma->pieces[i]);
-	/* Without a way to terminate, this stops the engine: before the copy */
-	if (lost)
-		dma_lose(dma, DMANIC_DMA_FAILED);
 	for (i = 0; i < dma->nr_pieces; i++) {
 		piece = &dma->pieces[i];
 		if (piece->ok) {
