@@ -29,6 +29,7 @@
 #define ENTRIES_MAX	(1U << 30)	/* where doubling would overflow */
 #define BATCH		16U
 #define LIST_UNIT	8U	/* bytes, of dmanic_sqe.list_offset */
+#define AHEAD		16U	/* entries, see will_write() */
 #define OFFER_NS	1000000U /* between offers of entries not taken */
 
 struct nic_queue {
@@ -45,6 +46,7 @@ struct nic_queue {
 	uint32_t counted;	/* posted, not SILENT, not reaped */
 	uint32_t markers;	/* posted, not reaped */
 	bool silent;		/* SILENT posted since the last marker */
+	bool any_silent;	/* SILENT posted ever: @counted may be too low */
 	bool has_eventfd;
 	bool has_thread;
 	int fd;
@@ -256,6 +258,20 @@ static int fail_flags(const struct nic_queue *queue)
 }
 
 /*
+ * Entries that a thread on another processor took last are in its cache: have
+ * them back before they are filled, and all of them at once.
+ */
+static inline void will_write(const struct dmanic_sqe *sqe)
+{
+#if defined(__x86_64__)
+	/* Without -mprfchw the builtin would ask for a copy to read */
+	__asm__ __volatile__("prefetchw %0" : : "m"(*sqe));
+#else
+	__builtin_prefetch(sqe, 1);
+#endif
+}
+
+/*
  * Fill an entry where it is. Always inline: the entry's fields are constants
  * and arguments, so that it is built of stores and nothing is copied.
  */
@@ -270,6 +286,7 @@ post_op(struct nic_queue *queue, const struct dmanic_sqe *sqe, unsigned int flag
 	slot = ring_slot(queue);
 	if (__builtin_expect(!slot, 0))
 		return fail_full(queue);
+	will_write(&queue->sqe[(queue->sq_tail + AHEAD) & (queue->sq_entries - 1)]);
 	slot->opcode = sqe->opcode;
 	slot->flags = sqe->flags | (__u8)flags;
 	slot->reserved = 0;
@@ -284,7 +301,7 @@ post_op(struct nic_queue *queue, const struct dmanic_sqe *sqe, unsigned int flag
 	slot->payload = sqe->payload;
 	queue->sq_tail++;
 	if (flags & NIC_SILENT)
-		queue->silent = true;
+		queue->silent = queue->any_silent = true;
 	else
 		queue->counted++;
 	return 0;
@@ -650,44 +667,49 @@ int nic_queue_arm(struct nic_queue *queue)
 	return 0;
 }
 
-/* Count a completion. False: it was a marker, and is not the caller's. */
-static bool account(struct nic_queue *queue, const struct nic_completion *done)
+/* It was a marker, and is not the caller's */
+static bool is_marker(const struct nic_queue *queue, const struct dmanic_cqe *cqe)
 {
-	if (done->opcode == DMANIC_OP_NOP &&
-	    done->cookie == (uintptr_t)&queue->markers) {
-		queue->markers--;
-		return false;
-	}
-	/* More completions than counted: SILENT operations that failed. */
-	if (queue->counted)
-		queue->counted--;
-	return true;
+	return cqe->opcode == DMANIC_OP_NOP &&
+	       cqe->cookie == (uintptr_t)&queue->markers;
+}
+
+/* Room for @used completions was given back: may entries have waited for it? */
+static bool room_was_short(const struct nic_queue *queue, uint32_t used)
+{
+	/* Else whatever was shown had room: nobody has to look at the flag */
+	return queue->any_silent || used > queue->cq_entries;
 }
 
 unsigned int nic_queue_poll(struct nic_queue *queue, struct nic_completion *out,
 			    unsigned int max)
 {
-	uint32_t left = ready(queue);
+	uint32_t left = ready(queue), mask = queue->cq_entries - 1;
+	uint32_t head = queue->cq_head, used = queue->counted;
 	unsigned int taken = 0;
 
 	if (!left || !max)
 		return 0;
 	for (; left && taken < max; left--) {
-		const struct dmanic_cqe *cqe;
+		const struct dmanic_cqe *cqe = &queue->cqe[head++ & mask];
 
-		cqe = &queue->cqe[queue->cq_head++ & (queue->cq_entries - 1)];
+		if (__builtin_expect(is_marker(queue, cqe), 0)) {
+			queue->markers--;
+			continue;
+		}
 		out[taken].cookie = cqe->cookie;
 		out[taken].status = cqe->status;
 		out[taken].opcode = cqe->opcode;
 		out[taken].result = cqe->result;
-		if (account(queue, &out[taken]))
-			taken++;
+		taken++;
 	}
+	/* More completions than counted: SILENT operations that failed. */
+	queue->counted = used > taken ? used - taken : 0;
+	queue->cq_head = head;
 	/* D: completions are read before their places are given back */
-	__atomic_store_n(&queue->ring->cq_head, queue->cq_head,
-			 __ATOMIC_RELEASE);
-	/* It may have been waiting for room; whatever fails here fails again */
-	if (queue->has_thread)
+	__atomic_store_n(&queue->ring->cq_head, head, __ATOMIC_RELEASE);
+	/* Whatever fails here fails again when something is submitted */
+	if (queue->has_thread && room_was_short(queue, used))
 		wake_thread(queue);
 	return taken;
 }

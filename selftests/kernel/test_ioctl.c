@@ -186,6 +186,7 @@ FIXTURE_VARIANT_ADD(ioctl, queue_create) {
 	.bytes = sizeof(struct dmanic_queue_create),
 	.out = true,
 	.prepare = prepare_queue_create,
+	.flags = DMANIC_QUEUE_POLL_THREAD,
 };
 
 FIXTURE_VARIANT_ADD(ioctl, irq_create) {
@@ -560,6 +561,10 @@ TEST_F(ioctl_number, query_tells_the_device)
 	EXPECT_EQ(query.features & ~(DMANIC_FEATURE_STRIDED |
 				     DMANIC_FEATURE_NOTIFY |
 				     DMANIC_FEATURE_USER_MEMORY |
+				     DMANIC_FEATURE_ATOMIC |
+				     DMANIC_FEATURE_LIST |
+				     DMANIC_FEATURE_MAP_REMOTE |
+				     DMANIC_FEATURE_POLL_THREAD |
 				     DMANIC_FEATURE_URING_CMD |
 				     DMANIC_FEATURE_URING_CANCEL), 0);
 	EXPECT_GT(query.max_segment_bytes, 4 << 20);
