@@ -55,6 +55,9 @@ static int replace_file(const char *path, const char *text)
 /* A command a result */
 static void report_lines(struct nicctl *ctl, const char *text)
 {
+	struct cJSON *result;
+	unsigned int nr = 0;
+	char name[32];
 	size_t length;
 	char *line;
 
@@ -65,8 +68,10 @@ static void report_lines(struct nicctl *ctl, const char *text)
 		line = strndup(text, length);
 		if (!line)
 			return;
-		report_add_text(report_add_result(ctl->report), "command",
-				line);
+		snprintf(name, sizeof(name), "command %u", ++nr);
+		result = report_add_result(ctl->report);
+		report_add_text(result, "name", name);
+		report_add_text(result, "command", line);
 		free(line);
 	}
 }
