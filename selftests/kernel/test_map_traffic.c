@@ -69,17 +69,12 @@ static bool scribble(struct writer *writer, __u8 *map, __u64 *state)
 	return true;
 }
 
-/* Whoever maps something holds it: move_on() leaves holes for a moment */
-static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
-
 static __u8 *map_now(struct traffic_self *self)
 {
 	void *map;
 	int ret;
 
-	pthread_mutex_lock(&places_lock);
 	ret = remote_mmap(&self->peer, get(&self->offset), BYTES, MAP_RW, &map);
-	pthread_mutex_unlock(&places_lock);
 	/* Revoked, or the node does not answer now */
 	if (ret && ret != -ENOENT && ret != -EHOSTUNREACH)
 		FAIL("mmap: %s", strerror(-ret));
@@ -127,12 +122,14 @@ static void *map_on(void *data)
 	return NULL;
 }
 
-/* Nothing there, but nobody else's either */
-static void reserve(__u8 *place)
+/* A place of our own; what is moved there leaves a hole that is anybody's */
+static __u8 *reserve(void)
 {
-	ASSERT_TRUE(mmap(place, BYTES, PROT_NONE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-			 MAP_FIXED, -1, 0) == place);
+	void *place = mmap(NULL, BYTES, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	ASSERT_TRUE(place != MAP_FAILED);
+	return place;
 }
 
 /* Moves it about while others may be taking it away */
@@ -140,35 +137,24 @@ static void *move_on(void *data)
 {
 	struct writer *writer = data;
 	__u64 state = writer->index + 1;
-	__u8 *places, *map, *next;
+	__u8 *map, *next;
 	bool there;
-	unsigned int turn;
 
-	pthread_mutex_lock(&places_lock);
-	places = mmap(NULL, 2 * BYTES, PROT_NONE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	pthread_mutex_unlock(&places_lock);
-	ASSERT_TRUE(places != MAP_FAILED);
 	while (!stopped(writer->self)) {
 		map = map_now(writer->self);
 		if (!map) {
 			breathe();
 			continue;
 		}
-		for (turn = 0, there = true; there; turn++) {
-			next = places + (turn & 1) * BYTES;
-			pthread_mutex_lock(&places_lock);
+		for (there = true; there; map = next) {
+			next = reserve();
 			ASSERT_TRUE(mremap(map, BYTES, BYTES,
 					   MREMAP_MAYMOVE | MREMAP_FIXED,
 					   next) == next);
-			if (turn)
-				reserve(map);
-			pthread_mutex_unlock(&places_lock);
-			map = next;
-			there = scribble(writer, map, &state) &&
+			there = scribble(writer, next, &state) &&
 				!stopped(writer->self);
 		}
-		reserve(map);
+		ASSERT_EQ(munmap(map, BYTES), 0);
 	}
 	return NULL;
 }
@@ -197,7 +183,6 @@ static void target_new(struct traffic_self *self, bool user)
 {
 	void *data;
 
-	pthread_mutex_lock(&places_lock);
 	if (user) {
 		data = mmap(NULL, BYTES, MAP_RW, MAP_PRIVATE | MAP_ANONYMOUS,
 			    -1, 0);
@@ -207,7 +192,6 @@ static void target_new(struct traffic_self *self, bool user)
 	} else {
 		self->target = segment_make(&self->owner, BYTES);
 	}
-	pthread_mutex_unlock(&places_lock);
 }
 
 static void target_export(struct traffic_self *self)
