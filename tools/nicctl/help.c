@@ -28,7 +28,7 @@ static const char overview[] =
 "  -V, --version  as version\n"
 "\n"
 "Objects, commands and keywords may be shortened while they are unambiguous:\n"
-"nicctl d sh nic0. Only devices of the own network namespace are seen. Changes\n"
+"nicctl de sh nic0. Only devices of the own network namespace are seen. Changes\n"
 "need root (CAP_NET_ADMIN in the initial user namespace).\n"
 "Exit status: 0 done, 1 it failed, 2 usage.\n";
 
