@@ -174,11 +174,11 @@ $(user)/$(1): $(patsubst %.c,$(user)/%.o,$(1).c \
 endef
 
 # The program of README.md, as README.md builds it
-$(user)/selftests/user/example: Documentation/examples/put.c $(libnic-so)
+$(user)/selftests/user/example: Documentation/examples/put.c $(libnic-a)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(warnings) -Ilibnic/include -o $@ \
-		$< $(libnic-so)
+		$< $(libnic-a)
 
 define unit-rule
 $(native)/$(1): test-flags := $(sanitize) \
