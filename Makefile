@@ -84,7 +84,7 @@ warnings += -Wstrict-prototypes
 warnings += -Wmissing-prototypes
 # Values must not depend on what the compiler fuses.
 cflags	:= -std=gnu11 -ffp-contract=off $(warnings) -D_GNU_SOURCE -fPIC
-cppflags := -Iuapi -Ilibnic/include -I.
+cppflags := -Iuapi -Ilibnic/include -I. -DDMANIC_VERSION=$(VERSION)
 ldflags	:= -Wl,--as-needed
 libs	:= -lmnl -lcjson -lm -lpthread
 # What tests of the driver's pure files include instead of the kernel's headers
