@@ -19,7 +19,8 @@
 
 static const char usage_text[] =
 "Usage: nicrun -n RANKS nictile [OPTION]...\n"
-"Run the test loop of the paper on overlapped tile execution,\n"
+"Run the test loop of the paper (see Documentation/tile.rst) on overlapped tile\n"
+"execution,\n"
 "  A[i][j][k] = func(A[i-1][j][k], A[i][j-1][k], A[i][j][k-1])   (floats)\n"
 "on a grid of ranks with both schedules, and compare the times with what the\n"
 "paper's formulas predict from costs measured before the run. Every value of\n"
