@@ -11,8 +11,11 @@
 #   make check           native unit tests (T="pattern…" for some of them);
 #                        make units only builds them
 #   make style           every static check
-#   make install         DESTDIR=, PREFIX=; modules_install for dmanic.ko
+#   make install         DESTDIR=, PREFIX=; modules_install for dmanic.ko,
+#                        INSTALL_MOD_STRIP=1 without its debug information
+#   make uninstall       what both put there; the group dmanic stays
 #   make clean           V=1 shows every command
+#   make help            prints this
 
 VERSION	:= 0.1.0
 SOVERSION := 1
@@ -27,15 +30,16 @@ UNITDIR	?= $(if $(filter /usr,$(PREFIX)),/usr/lib,/etc)/systemd/system
 
 KDIR	?= /lib/modules/$(shell uname -r)/build
 BUILD	?= build
+STRIP	?= strip
 
 MAKEFLAGS += --no-print-directory
 Q	:= $(if $(filter 1,$(V)),,@)
-say	 = @printf '  %-7s %s\n' $(1) $(2)
+say	 = @printf '  %-7s %s\n' $(1) "$(2)"
 
 all: user
 
-.PHONY: all user tests units modules check style install modules_install clean \
-	FORCE
+.PHONY: all user tests units modules check style install modules_install \
+	uninstall clean help FORCE
 FORCE:
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -80,7 +84,7 @@ warnings += -Wstrict-prototypes
 warnings += -Wmissing-prototypes
 # Values must not depend on what the compiler fuses.
 cflags	:= -std=gnu11 -ffp-contract=off $(warnings) -D_GNU_SOURCE -fPIC
-cppflags := -Iuapi -Ilibnic/include -I.
+cppflags := -Iuapi -Ilibnic/include -I. -DDMANIC_VERSION=$(VERSION)
 ldflags	:= -Wl,--as-needed
 libs	:= -lmnl -lcjson -lm -lpthread
 # What tests of the driver's pure files include instead of the kernel's headers
@@ -126,7 +130,7 @@ $(user)/%.o: %.c $(user)/flags
 $(native)/driver/%.o $(native)/selftests/native/test_link_%.o: \
 	cppflags := $(shim) $(cppflags)
 $(native)/%.o: %.c $(native)/flags
-	$(call say,CC,"$< [sanitized]")
+	$(call say,CC,$< [sanitized])
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags) $(sanitize) \
 		-MMD -MP -c -o $@ $<
@@ -170,11 +174,11 @@ $(user)/$(1): $(patsubst %.c,$(user)/%.o,$(1).c \
 endef
 
 # The program of README.md, as README.md builds it
-$(user)/selftests/user/example: Documentation/examples/put.c $(libnic-so)
+$(user)/selftests/user/example: Documentation/examples/put.c $(libnic-a)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(warnings) -Ilibnic/include -o $@ \
-		$< $(libnic-so)
+		$< $(libnic-a)
 
 define unit-rule
 $(native)/$(1): test-flags := $(sanitize) \
@@ -200,22 +204,33 @@ release	 = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/$(uts) \
 modules	 = $(BUILD)/modules/$(release)
 kbuild	 = $(MAKE) -C $(KDIR) CONFIG_DEBUG_INFO_BTF_MODULES=
 
-ifneq ($(wildcard $(KDIR)/$(uts)),)
+# A KDIR that was named is meant: without a kernel there it is an error.
+ifneq ($(wildcard $(KDIR)/$(uts))$(filter-out file,$(origin KDIR)),)
 all: modules
 else
 all: no-modules
 .PHONY: no-modules
 no-modules: user
 	@echo "make: dmanic.ko not built: no kernel headers in $(KDIR);" \
-		"install them, or give another KDIR"
+		"install them (Debian: linux-headers-$$(uname -r))," \
+		"or give another KDIR"
 endif
+
+# What kbuild could not do, told before anything is built: it splits paths at
+# spaces and colons, and says so in words of its own.
+modules-at := $(if $(filter /%,$(BUILD)),$(BUILD),$(CURDIR)/$(BUILD))
+colon	:= :
+modules-check = $(if $(word 2,$(modules-at))$(findstring $(colon),\
+	$(modules-at)),$(error the kernel builds no module below a path with \
+	spaces or colons, $(modules-at): move the checkout, or name another \
+	folder with BUILD=))$(if $(release),,$(error no configured kernel in \
+	KDIR=$(KDIR): install its headers (Debian: apt-get install \
+	linux-headers-$(shell uname -r)), or name another KDIR))
 
 # Folders are real, files are links: kbuild then writes beside the links, and
 # only what changed is built again. Links whose file is gone are removed.
 modules: FORCE
-	@[ -n "$(release)" ] || { echo "make: no configured kernel in" \
-		"KDIR=$(KDIR): install its headers, or name another KDIR" >&2; \
-		exit 1; }
+	$(modules-check)
 	@selftests/mirror $(modules) Kbuild driver uapi
 	+$(Q)$(kbuild) M=$(abspath $(modules)) modules
 	@selftests/mirror $(modules)/selftests/kernel/modules \
@@ -235,35 +250,67 @@ style:
 
 # ---- installation -----------------------------------------------------------
 
-install: user
+headers	:= $(wildcard libnic/include/*.h)
+headers-uapi := $(wildcard uapi/linux/*.h)
+ko	:= updates/dmanic.ko
+
+# With modules_install nothing is installed unless there is a module.
+install: user $(if $(filter modules_install,$(MAKECMDGOALS)),| modules)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
-	$(Q)install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(UDEVDIR) \
-		$(DESTDIR)$(INCDIR)/linux $(DESTDIR)$(BINDIR)
-	$(Q)install -m 755 $(user)/libnic.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/
-	$(Q)ln -sf libnic.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libnic.so
-	$(Q)install -m 644 $(user)/libnic.a $(DESTDIR)$(LIBDIR)/
-	$(Q)install -m 644 libnic/include/*.h $(DESTDIR)$(INCDIR)/
-	$(Q)install -m 644 uapi/linux/*.h $(DESTDIR)$(INCDIR)/linux/
+	$(Q)install -d "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(UDEVDIR)" \
+		"$(DESTDIR)$(INCDIR)/linux" "$(DESTDIR)$(BINDIR)" \
+		"$(DESTDIR)$(UNITDIR)"
+	$(Q)install -m 755 $(user)/libnic.so.$(SOVERSION) "$(DESTDIR)$(LIBDIR)"
+	$(Q)ln -sf libnic.so.$(SOVERSION) "$(DESTDIR)$(LIBDIR)/libnic.so"
+	$(Q)install -m 644 $(user)/libnic.a "$(DESTDIR)$(LIBDIR)"
+	$(Q)install -m 644 $(headers) "$(DESTDIR)$(INCDIR)"
+	$(Q)install -m 644 $(headers-uapi) "$(DESTDIR)$(INCDIR)/linux"
 	$(Q)sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' \
 		-e 's,@INCDIR@,$(INCDIR),' -e 's,@VERSION@,$(VERSION),' \
-		libnic/libnic.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/libnic.pc
-	$(Q)install -m 755 $(addprefix $(user)/,$(tools)) $(DESTDIR)$(BINDIR)/
-	$(Q)tools/man/install $(DESTDIR)$(MANDIR)
-	$(Q)install -m 644 driver/60-dmanic.rules $(DESTDIR)$(UDEVDIR)/
-	$(Q)install -d $(DESTDIR)$(UNITDIR)
+		libnic/libnic.pc.in >"$(DESTDIR)$(LIBDIR)/pkgconfig/libnic.pc"
+	$(Q)install -m 755 $(addprefix $(user)/,$(tools)) "$(DESTDIR)$(BINDIR)"
+	$(Q)tools/man/install "$(DESTDIR)$(MANDIR)"
+	$(Q)install -m 644 driver/60-dmanic.rules "$(DESTDIR)$(UDEVDIR)"
 	$(Q)sed -e 's,@BINDIR@,$(BINDIR),' tools/nicctl/dmanic.service \
-		>$(DESTDIR)$(UNITDIR)/dmanic.service
+		>"$(DESTDIR)$(UNITDIR)/dmanic.service"
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 	@[ -n "$(DESTDIR)" ] || getent group dmanic >/dev/null || \
 		groupadd --system dmanic || echo "make: no group dmanic:" \
 		"groupadd --system dmanic, then add its users" >&2
 
 modules_install: modules
-	$(call say,INSTALL,$(DESTDIR)/lib/modules/$(release)/updates/dmanic.ko)
-	$(Q)install -D -m 644 -t $(DESTDIR)/lib/modules/$(release)/updates \
-		$(modules)/dmanic.ko
+	$(call say,INSTALL,$(DESTDIR)/lib/modules/$(release)/$(ko))
+	$(Q)install -D -m 644 $(modules)/dmanic.ko \
+		"$(DESTDIR)/lib/modules/$(release)/$(ko)"
+	$(Q)[ -z "$(INSTALL_MOD_STRIP)" ] || $(STRIP) --strip-debug \
+		"$(DESTDIR)/lib/modules/$(release)/$(ko)"
 	$(Q)[ -n "$(DESTDIR)" ] || depmod $(release)
+
+# Of every kernel, for who knows which were booted. DKMS has its own. The group
+# stays, since files and users may refer to it, and what the user wrote.
+uninstall:
+	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
+	$(Q)for name in libnic.so libnic.so.$(SOVERSION) libnic.a \
+		pkgconfig/libnic.pc; do rm -f "$(DESTDIR)$(LIBDIR)/$$name"; done
+	$(Q)for name in $(notdir $(headers)) \
+		$(addprefix linux/,$(notdir $(headers-uapi))); \
+		do rm -f "$(DESTDIR)$(INCDIR)/$$name"; done
+	$(Q)for name in $(tools-y); do rm -f "$(DESTDIR)$(BINDIR)/$$name"; done
+	$(Q)tools/man/install --remove "$(DESTDIR)$(MANDIR)"
+	$(Q)rm -f "$(DESTDIR)$(UDEVDIR)/60-dmanic.rules" \
+		"$(DESTDIR)$(UNITDIR)/dmanic.service"
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
+	$(Q)for file in "$(DESTDIR)"/lib/modules/*/$(ko); do \
+		[ -e "$$file" ] || continue; \
+		printf '  %-7s %s\n' REMOVE "$$file"; \
+		rm -f "$$file" || exit; \
+		release=$${file%/$(ko)}; \
+		[ -n "$(DESTDIR)" ] || depmod "$${release##*/}" || exit; \
+	done
 
 clean:
 	$(call say,CLEAN,$(BUILD))
 	$(Q)rm -rf $(BUILD)
+
+help:
+	@sed -n '2,/^$$/s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))

@@ -24,8 +24,8 @@ static const struct dmanic_model model_presets[] = {
 	{ .name = "none", .scale = DMANIC_MODEL_SCALE_ONE },
 	/*
 	 * Dolphin D330, PCI-SCI: start and interrupt cost as measured in the
-	 * paper; the bandwidth, which it does not print, is what such a card
-	 * reached on 32-bit, 33-MHz PCI.
+	 * paper (Documentation/tile.rst, References); the bandwidth, which it
+	 * does not print, is what such a card reached on 32-bit, 33-MHz PCI.
 	 */
 	{ .name = "sci-d330", .start_ns = 49200, .interrupt_ns = 18800,
 	  .latency_ns = 2000, .bandwidth = 85000000,

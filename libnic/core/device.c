@@ -39,35 +39,39 @@ static uint32_t spin_ns(void)
 	return sysconf(_SC_NPROCESSORS_ONLN) > 1 ? (uint32_t)ns : 0;
 }
 
+static int is_name(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.' && strlen(entry->d_name) < NIC_NAME_MAX;
+}
+
 /*
- * Names of the devices there are, as "nic0, nic1". Return: how many; @first
- * is one of them.
+ * Names of the devices there are, in their order: "nic0, nic1, nic10". Return:
+ * how many; @first is the first.
  */
 static unsigned int list_devices(char list[LIST_MAX], char first[NIC_NAME_MAX])
 {
-	unsigned int count = 0;
-	struct dirent *entry;
-	size_t at = 0, length;
-	DIR *dir;
+	struct dirent **entries;
+	size_t at = 0;
+	int count, i;
 
 	list[0] = 0;
 	first[0] = 0;
-	dir = opendir(DEVICES);
-	if (!dir)
+	count = scandir(DEVICES, &entries, is_name, versionsort);
+	if (count < 0)
 		return 0;
-	while ((entry = readdir(dir))) {
-		length = strlen(entry->d_name);
-		if (entry->d_name[0] == '.' || length >= NIC_NAME_MAX)
-			continue;
-		if (!count++)
-			memcpy(first, entry->d_name, length + 1);
-		if (at >= LIST_MAX - NIC_NAME_MAX - 6)
-			continue;	/* enough to see what is meant */
-		at += (size_t)snprintf(list + at, LIST_MAX - at, "%s%s",
-				       at ? ", " : "", entry->d_name);
+	for (i = 0; i < count; i++) {
+		if (!i)
+			snprintf(first, NIC_NAME_MAX, "%.*s", NIC_NAME_MAX - 1,
+				 entries[i]->d_name);
+		/* enough to see what is meant */
+		if (at < LIST_MAX - NIC_NAME_MAX - 6)
+			at += (size_t)snprintf(list + at, LIST_MAX - at, "%s%s",
+					       at ? ", " : "",
+					       entries[i]->d_name);
+		free(entries[i]);
 	}
-	closedir(dir);
-	return count;
+	free(entries);
+	return (unsigned int)count;
 }
 
 static int fail_missing(const char *path)

@@ -23,8 +23,8 @@
  * k leave in the step that computed it. So a neighbour begins two steps later
  * with overlap, and one without.
  *
- * Source: "[P]" is the paper on overlapped tile execution over PCI-SCI DMA,
- * sections 3 to 5, table 1.
+ * Source: "[P]" is the paper on overlapped tile execution over PCI-SCI DMA
+ * (Documentation/tile.rst, References), sections 3 to 5, table 1.
  */
 #ifndef NIC_TILE_H
 #define NIC_TILE_H

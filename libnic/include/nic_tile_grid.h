@@ -8,7 +8,8 @@
  * blocking.
  *
  * Source: "[P]" is the paper on overlapped tile execution over PCI-SCI DMA
- * (Dolphin D330, 3 x 3 nodes); sections and equations are its own.
+ * (Dolphin D330, 3 x 3 nodes; Documentation/tile.rst, References); sections and
+ * equations are its own.
  */
 #ifndef NIC_TILE_GRID_H
 #define NIC_TILE_GRID_H

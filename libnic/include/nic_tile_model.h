@@ -15,8 +15,8 @@
  * F = sum (ranks - 1) over the processor grid (4 on 3 x 3). A last tile that is
  * shorter than z is charged as a whole one; ceil is the only rounding.
  *
- * Source: "[P]" is the paper on overlapped tile execution over PCI-SCI DMA;
- * equations are its own. Where it always takes t_comp in (3), this takes the
+ * Source: "[P]" is the paper on overlapped tile execution over PCI-SCI DMA
+ * (Documentation/tile.rst, References); equations are its own. Where it always takes t_comp in (3), this takes the
  * maximum of its (2).
  *
  * Every function returns 0 or a negative errno:

@@ -12,7 +12,8 @@
  * the check is on intermediate values too, so it is conservative.
  *
  * Source: "[P]" is the paper on overlapped tile execution over PCI-SCI DMA
- * (Dolphin D330, 3 x 3 nodes); sections and equations are its own.
+ * (Dolphin D330, 3 x 3 nodes; Documentation/tile.rst, References); sections and
+ * equations are its own.
  *
  * Every function returns 0 or a negative errno:
  *   -EINVAL	a NULL, a count or a field outside its documented range

@@ -364,6 +364,22 @@ static void list_one(const struct harness_test *test,
 	puts(name);
 }
 
+/* The first pattern that fits no test; NULL: there is none */
+static const char *wrong_pattern(char **patterns)
+{
+	char *one[2] = { NULL, NULL };
+	unsigned int tests;
+
+	for (; *patterns; patterns++) {
+		one[0] = *patterns;
+		tests = 0;
+		for_each_test(one, &tests, count_one);
+		if (!tests)
+			return *patterns;
+	}
+	return NULL;
+}
+
 struct run {
 	const struct harness_program *program;
 	struct count count;
@@ -392,6 +408,13 @@ int harness_main(int argc, char **argv, const struct harness_program *program)
 		}
 		for_each_test(argv + 2, NULL, list_one);
 		return 0;
+	}
+	/* Also where the tests cannot run and would be skipped */
+	reason = wrong_pattern(argv + 1);
+	if (reason) {
+		fprintf(stderr, "%s: no test matches \"%s\"; %s -l lists them\n",
+			base(argv[0]), reason, argv[0]);
+		return 2;
 	}
 	verdict = mmap(NULL, sizeof(*verdict), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -151,7 +151,7 @@ TEST(devices__too_long)
 TEST(keywords__all_of_add)
 {
 	struct args args = WORDS("type", "loop", "no", "9", "mod", "sci-d330",
-				 "start", "49.2us", "int", "1ms", "lat", "2",
+				 "start", "49.2us", "int", "1ms", "lat", "2s",
 				 "band", "64k", "scale", "0.5", "jit", "7ns",
 				 "seed", "18446744073709551615");
 	struct request request = { 0 };
@@ -200,6 +200,22 @@ TEST(keywords__refused)
 		"-1");
 	REFUSED(KEYWORDS_SET, "failed \"yes\" is neither on nor off", "failed",
 		"yes");
+}
+
+TEST(keywords__times_have_a_unit)
+{
+	struct args zero = WORDS("start", "0", "interrupt", "0.0", "jitter",
+				 "0s");
+	struct request request = { 0 };
+
+	REFUSED(KEYWORDS_SET, "latency \"5\" has no unit: give ns, us, ms or s",
+		"latency", "5");
+	REFUSED(KEYWORDS_ADD, "start \"0.5\" has no unit", "start", "0.5");
+	REFUSED(KEYWORDS_ADD, "interrupt \"1\" has no unit", "interrupt", "1");
+	REFUSED(KEYWORDS_ADD, "jitter \"7\" has no unit", "jitter", "7");
+	EXPECT_EQ(request_keywords(&request, &zero, KEYWORDS_SET), 0);
+	EXPECT_EQ(request.number[KEYWORD_START], 0);
+	EXPECT_EQ(request.number[KEYWORD_INTERRUPT], 0);
 }
 
 TEST(keywords__scale)

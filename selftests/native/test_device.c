@@ -6,9 +6,11 @@
  * Sources: libnic/core/queue.c libnic/core/interrupt.c libnic/core/device.c
  * Sources: libnic/core/segment.c libnic/core/error.c
  * Flags: -Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap
- * Flags: -Wl,--wrap=access -lpthread
+ * Flags: -Wl,--wrap=access,--wrap=scandir -lpthread
  */
+#include <dirent.h>
 #include <nic.h>
+#include <sys/stat.h>
 
 #include "fake_driver.h"
 #include "unit.h"
@@ -21,6 +23,23 @@ static struct nic_irq *irq;
 
 /* What access() says of a device: these are the fake driver's */
 static int no_access;
+
+/* What stands for /dev/dmanic while @devices_are_there */
+static char devices[] = "/tmp/dmanic-test-XXXXXX";
+static bool devices_are_there;
+
+typedef int (*filter_fn)(const struct dirent *entry);
+typedef int (*compare_fn)(const struct dirent **a, const struct dirent **b);
+int __real_scandir(const char *path, struct dirent ***list, filter_fn filter,
+		   compare_fn compare);
+int __wrap_scandir(const char *path, struct dirent ***list, filter_fn filter,
+		   compare_fn compare);
+int __wrap_scandir(const char *path, struct dirent ***list, filter_fn filter,
+		   compare_fn compare)
+{
+	return __real_scandir(devices_are_there ? devices : path, list, filter,
+			      compare);
+}
 
 int __real_access(const char *path, int mode);
 int __wrap_access(const char *path, int mode);
@@ -109,6 +128,32 @@ TEST(device__named_by_environment)
 	EXPECT_EQ(info.node, 8);
 	nic_close(ctx);
 	unsetenv("NIC_DEVICE");
+}
+
+TEST(device__names_are_in_order)
+{
+	/* as no folder has them by itself, and no alphabet */
+	static const char *const names[] = {
+		"nic10", "nic1", "b0", "nic2", "nic0",
+	};
+	char path[64];
+
+	ASSERT(mkdtemp(devices));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", devices, names[i]);
+		ASSERT(!close(creat(path, 0600)));
+	}
+	devices_are_there = true;
+	unsetenv("NIC_DEVICE");
+	EXPECT_EQ(nic_open(NULL, &ctx), -ENOTUNIQ);
+	EXPECT_CONTAINS(nic_error_detail(NULL),
+			"there are b0, nic0, nic1, nic2, nic10; name one");
+	devices_are_there = false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", devices, names[i]);
+		unlink(path);
+	}
+	rmdir(devices);
 }
 
 TEST(device__cannot_open)

@@ -164,7 +164,7 @@ TEST(module__loaded_or_why_not)
 	put("/sys/module/module/parameters/sig_enforce", "Y\n");
 	finding = found(doctor_module, DOCTOR_PROBLEM, "but not loaded");
 	EXPECT_CONTAINS(finding->remedy, "sign");
-	put("/sys/module/dmanic/version", "0.1.0\n");
+	put("/sys/module/dmanic/version", TOOL_VERSION "\n");
 	doctor.why = "not loaded";
 	found(doctor_module, DOCTOR_PROBLEM, "does not answer: not loaded");
 	devices(1);
@@ -177,11 +177,11 @@ TEST(versions__of_module_and_tool)
 	found(doctor_versions, DOCTOR_UNKNOWN, "not checked");
 	devices(1);
 	found(doctor_versions, DOCTOR_WARNING, "version unknown");
-	put("/sys/module/dmanic/version", "0.1.0\n");
-	found(doctor_versions, DOCTOR_OK, "module 0.1.0");
-	put("/sys/module/dmanic/version", "0.10.0\n");
-	found(doctor_versions, DOCTOR_WARNING, "0.10.0");
-	put("/sys/module/dmanic/version", "0.1.0\n");
+	put("/sys/module/dmanic/version", TOOL_VERSION "\n");
+	found(doctor_versions, DOCTOR_OK, "module " TOOL_VERSION);
+	put("/sys/module/dmanic/version", TOOL_VERSION "0\n");
+	found(doctor_versions, DOCTOR_WARNING, TOOL_VERSION "0");
+	put("/sys/module/dmanic/version", TOOL_VERSION "\n");
 	doctor.queried = true;
 	doctor.query.abi = DMANIC_ABI_VERSION + 1;
 	found(doctor_versions, DOCTOR_PROBLEM, "the interface for programs");

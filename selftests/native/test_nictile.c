@@ -4,6 +4,7 @@
  * that whatever it writes says what was modelled and on which link.
  *
  * Sources: tools/nictile/check.c tools/nictile/outcome.c
+ * Sources: tools/nictile/failure.c
  * Sources: tools/nictile/predict.c tools/nictile/report.c tools/nictile/show.c
  * Sources: tools/nictile/story.c tools/common/device.c tools/common/nl.c
  * Sources: tools/common/output.c tools/common/size.c tools/common/stats.c
@@ -38,6 +39,20 @@ static const struct story story = {
 const char *schedule_name(unsigned int schedule)
 {
 	return schedule == NIC_TILE_OVERLAP ? "overlap" : "nonoverlap";
+}
+
+/* libnic's, for what tells of a real device */
+const char *nic_error_detail(const struct nic_ctx *ctx)
+{
+	(void)ctx;
+	return "";
+}
+
+int nic_query(struct nic_ctx *ctx, struct nic_info *device)
+{
+	(void)ctx;
+	(void)device;
+	return -ENODEV;
 }
 
 static void start(void)
@@ -267,4 +282,61 @@ TEST(files__are_opened_first_and_labelled)
 	options.data_path = "/dev/full";
 	ASSERT_EQ(files_open(&files, &options), 0);
 	EXPECT_EQ(files_write(&files, &story, NULL), -EIO);
+}
+
+/* ---- what a rank says that gives up ---- */
+
+static const char *failed(unsigned int rank, int ret, const char *detail,
+			  const char *model)
+{
+	static char text[FAILURE_TEXT];
+	struct failure failure = {
+		.rank = rank, .ret = ret, .what = "calibration",
+		.detail = detail, .timeout_ns = 30000000000ULL, .model = model,
+	};
+
+	return failure_text(&failure, text);
+}
+
+TEST(failure__leaves_out_what_nobody_knows)
+{
+	EXPECT_EQ(strcmp(failed(0, -EREMOTEIO, "", ""),
+			 "nictile: rank 0: calibration: Remote I/O error"), 0);
+	EXPECT_EQ(strcmp(failed(1, -EREMOTEIO, "cancelled", ""),
+			 "nictile: rank 1: calibration: cancelled"), 0);
+}
+
+TEST(failure__names_the_time_out_and_the_model)
+{
+	struct device slow = {
+		.model_name = "custom",
+		.model = { [DMANIC_MODEL_A_SCALE] = 2500,
+			   [DMANIC_MODEL_A_LATENCY_NS] = 2000000000 },
+	};
+	char text[DEVICE_MODEL_TEXT];
+
+	EXPECT_CONTAINS(failed(1, -ETIME, "cannot wait", ""),
+			"cannot wait; --timeout is 30s; is the link's model slow? (nicctl dev show)");
+	EXPECT_CONTAINS(failed(1, -ETIME, "cannot wait",
+			       device_model_text(&slow, text)),
+			"; --timeout is 30s, and the link slow: model custom, start 0ns, interrupt 0ns, latency 5s (nicctl dev show)");
+	strcpy(slow.model_name, "none");
+	EXPECT_EQ(strlen(device_model_text(&slow, text)), 0);
+	*slow.model_name = '\0';
+	EXPECT_EQ(strlen(device_model_text(&slow, text)), 0);
+}
+
+/* The others wait for nicrun to stop them: longer than rank 0, which waits not */
+TEST(failure__one_rank_speaks)
+{
+	struct failure failure = { .ret = -ETIME };
+	unsigned int ms;
+
+	EXPECT_EQ(failure_delay_ms(&failure), 0);
+	failure.rank = 3;
+	ms = failure_delay_ms(&failure);
+	EXPECT(ms >= 100);
+	failure.rank = 0;
+	failure.ret = -EREMOTEIO;
+	EXPECT(failure_delay_ms(&failure) > ms);
 }

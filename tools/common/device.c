@@ -9,6 +9,7 @@
 
 #include "tools/common/device.h"
 #include "tools/common/output.h"
+#include "tools/common/size.h"
 
 /* A list that changes more often than this is not worth waiting for */
 #define DUMPS	16
@@ -155,6 +156,47 @@ const char *device_event(const struct device *device)
 	if (!event)
 		return "present";
 	return event < ARRAY_SIZE(names) ? names[event] : "unknown";
+}
+
+/* ---- for people ---- */
+
+char *device_model_text(const struct device *device,
+			char text[DEVICE_MODEL_TEXT])
+{
+	const uint64_t *model = device->model;
+	double scale = device_scale(device);
+	char start[SIZE_TEXT], interrupt[SIZE_TEXT], latency[SIZE_TEXT];
+
+	*text = '\0';
+	if (*device->model_name && strcmp(device->model_name, "none") != 0)
+		snprintf(text, DEVICE_MODEL_TEXT,
+			 "model %s, start %s, interrupt %s, latency %s",
+			 device->model_name,
+			 time_print(scale *
+				    (double)model[DMANIC_MODEL_A_START_NS],
+				    start),
+			 time_print(scale *
+				    (double)model[DMANIC_MODEL_A_INTERRUPT_NS],
+				    interrupt),
+			 time_print(scale *
+				    (double)model[DMANIC_MODEL_A_LATENCY_NS],
+				    latency));
+	return text;
+}
+
+char *device_ask_model(const char *name, char text[DEVICE_MODEL_TEXT])
+{
+	struct devices devices = { 0 };
+	struct nl nl = { 0 };
+
+	*text = '\0';
+	if (!nl_open(&nl) &&
+	    !devices_get(&nl, DMANIC_GENL_CMD_DEV_GET, name, NULL, &devices) &&
+	    devices.n)
+		device_model_text(&devices.device[0], text);
+	devices_free(&devices);
+	nl_close(&nl);
+	return text;
 }
 
 /* ---- for programs ---- */

@@ -29,10 +29,10 @@
 
 #define EXIT_USAGE	2
 
-/* Numbers of the libnic the tools were built with: "0.1" */
-#define TOOL_VERSION_OF(major, minor)	TOOL_VERSION_TEXT(major, minor)
-#define TOOL_VERSION_TEXT(major, minor)	#major "." #minor
-#define TOOL_VERSION	TOOL_VERSION_OF(NIC_VERSION_MAJOR, NIC_VERSION_MINOR)
+/* "0.1.0": VERSION of the Makefile, as the module has it */
+#define TOOL_VERSION		TOOL_VERSION_OF(DMANIC_VERSION)
+#define TOOL_VERSION_OF(version)	TOOL_VERSION_TEXT(version)
+#define TOOL_VERSION_TEXT(version)	#version
 
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 

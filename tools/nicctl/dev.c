@@ -137,6 +137,13 @@ static int dev_help_run(struct nicctl *ctl)
 	return help_topic(ctl, "dev");
 }
 
+/* Is "help" all that follows? Then it is taken. */
+static bool asks_for_help(struct args *args)
+{
+	return args_peek(args) && !args->word[1] &&
+	       args_take_exactly(args, "help");
+}
+
 int dev_run(struct nicctl *ctl)
 {
 	static const char *const names[] = {
@@ -150,5 +157,8 @@ int dev_run(struct nicctl *ctl)
 	if (!args_peek(&ctl->args))
 		return show_run(ctl);
 	command = args_choose(&ctl->args, "command", names);
+	/* "dev add help"; a device is never called so, a fabric may be */
+	if (command >= 0 && asks_for_help(&ctl->args))
+		return dev_help_run(ctl);
 	return command < 0 ? nicctl_usage(ctl, "dev") : runs[command](ctl);
 }

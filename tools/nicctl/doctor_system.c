@@ -177,7 +177,6 @@ static void version_differs(struct doctor *doctor, const char *what,
 void doctor_versions(struct doctor *doctor)
 {
 	char version[64], text[16], ours[16];
-	size_t length = strlen(TOOL_VERSION);
 
 	if (!doctor->connected) {
 		doctor_say(doctor, "versions", DOCTOR_UNKNOWN,
@@ -200,8 +199,7 @@ void doctor_versions(struct doctor *doctor)
 				ours);
 		return;
 	}
-	if (strncmp(version, TOOL_VERSION, length) != 0 ||
-	    (version[length] && version[length] != '.')) {
+	if (strcmp(version, TOOL_VERSION) != 0) {
 		doctor_say(doctor, "versions", DOCTOR_WARNING,
 			   "the module is version %s, this program %s; they fit, but do not belong together",
 			   version, TOOL_VERSION);

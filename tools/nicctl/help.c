@@ -53,7 +53,8 @@ static const char dev[] =
 "A MODEL is what a loop device pretends to cost; without one it moves data at\n"
 "the speed of memory.\n"
 "  model      preset that the rest of the line changes: none (no cost), sci-d330\n"
-"             (the paper's card) or eth-25g (Ethernet of 25 Gbit/s)\n"
+"             (the paper's card, see Documentation/tile.rst) or eth-25g\n"
+"             (Ethernet of 25 Gbit/s)\n"
 "  start      what the poster spends on a doorbell with data\n"
 "  interrupt  what the poster spends on a doorbell with notifies only, and\n"
 "             again until they are delivered\n"
@@ -64,7 +65,7 @@ static const char dev[] =
 "  seed       of that chance, so that it can be repeated\n"
 "failed on lets a node stop answering; off restarts it.\n"
 "\n"
-"TIME is seconds or takes ns, us, ms, s; RATE takes k, M, G (1024 each).\n"
+"TIME takes ns, us, ms or s; RATE takes k, M, G (1024 each).\n"
 "\n"
 "Example: nine nodes with the paper's card, ten times slower\n"
 "       nicctl dev add nic type loop nodes 9 model sci-d330 scale 10\n";
@@ -95,7 +96,8 @@ static const char monitor[] =
 "then each device there is now (present).\n"
 "\n"
 "count N       end after N events\n"
-"timeout TIME  end after TIME; status 1 when fewer than count N events came\n"
+"timeout TIME  end after TIME (seconds, or with ns, us, ms); status 1 when fewer\n"
+"              than count N events came\n"
 "\n"
 "With --json each line is an object: time, event, and the members of dev show.\n";
 

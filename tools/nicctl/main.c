@@ -26,7 +26,7 @@ int nicctl_fail(struct nicctl *ctl, const char *what, const char *format, ...)
 
 int nicctl_usage(struct nicctl *ctl, const char *topic)
 {
-	fprintf(stderr, "nicctl: %s; see nicctl help%s%s\n", ctl->args.error,
+	fprintf(stderr, "nicctl: %s; try nicctl help%s%s\n", ctl->args.error,
 		topic ? " " : "", topic ? topic : "");
 	return EXIT_USAGE;
 }

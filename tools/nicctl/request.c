@@ -19,6 +19,19 @@ static const char *parse_seed(const char *text, uint64_t *value)
 	return count_parse(text, UINT64_MAX, value);
 }
 
+/*
+ * Of a model: seconds would be the wrong guess for a bare number, and the
+ * device would seem to hang.
+ */
+static const char *parse_time(const char *text, uint64_t *value)
+{
+	const char *reason = time_parse(text, value);
+
+	if (!reason && *value && !text[strspn(text, ".0123456789")])
+		return "has no unit: give ns, us, ms or s";
+	return reason;
+}
+
 static const char *parse_switch(const char *text, uint64_t *value)
 {
 	if (!strcmp(text, "on"))
@@ -38,12 +51,12 @@ static const struct {
 	[KEYWORD_TYPE] = { "type", NULL },
 	[KEYWORD_NODES] = { "nodes", parse_nodes },
 	[KEYWORD_MODEL] = { "model", NULL },
-	[KEYWORD_START] = { "start", time_parse },
-	[KEYWORD_INTERRUPT] = { "interrupt", time_parse },
-	[KEYWORD_LATENCY] = { "latency", time_parse },
+	[KEYWORD_START] = { "start", parse_time },
+	[KEYWORD_INTERRUPT] = { "interrupt", parse_time },
+	[KEYWORD_LATENCY] = { "latency", parse_time },
 	[KEYWORD_BANDWIDTH] = { "bandwidth", size_parse },
 	[KEYWORD_SCALE] = { "scale", scale_parse },
-	[KEYWORD_JITTER] = { "jitter", time_parse },
+	[KEYWORD_JITTER] = { "jitter", parse_time },
 	[KEYWORD_SEED] = { "seed", parse_seed },
 	[KEYWORD_FAILED] = { "failed", parse_switch },
 	[KEYWORD_FORCE] = { "force", NULL },

@@ -5,10 +5,11 @@
  * An option that the subcommand would ignore is refused: it was meant to do
  * something.
  */
-#include <getopt.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tools/common/option.h"
 
 #include "nicperf.h"
 #include "pong.h"
@@ -53,7 +54,8 @@ static const char help[] =
 "Options\n"
 "  -d, --device NAME       measuring end (default: $NIC_DEVICE, else nic0)\n"
 "  -p, --peer-device NAME  other end (default: the nic0 of the same prefix;\n"
-"                          nic1 when that is the measuring end)\n"
+"                          nic1 when that is the measuring end); may be the\n"
+"                          measuring end itself\n"
 "  -s, --size LIST         bytes: 8,64k,1M or 8-4M for all doublings\n"
 "                          (latency, bandwidth; default: 8-4M)\n"
 "      --depth LIST        operations in flight (bandwidth; default: 1,4,16)\n"
@@ -332,9 +334,14 @@ static const char *option_take(struct options *opt, int option,
 
 /* ---- the whole line ---- */
 
-static int usage(int *status)
+static int usage(int *status, const char *format, ...) OUTPUT_PRINTF(2, 3);
+static int usage(int *status, const char *format, ...)
 {
-	fputs("Try 'nicperf --help'.\n", stderr);
+	va_list args;
+
+	va_start(args, format);
+	output_say("nicperf", format, args, "; try nicperf --help");
+	va_end(args);
 	*status = EXIT_USAGE;
 	return -1;
 }
@@ -372,23 +379,17 @@ static int command_take(struct options *opt, int argc, char **argv, int *status)
 {
 	size_t i;
 
-	if (optind == argc) {
-		fputs("nicperf: which command?\n", stderr);
-		return usage(status);
-	}
+	if (optind == argc)
+		return usage(status, "which command?");
 	for (i = 0; i < COMMANDS; i++)
 		if (!strcmp(argv[optind], commands[i].name))
 			opt->commands = commands[i].commands;
-	if (!opt->commands) {
-		fprintf(stderr, "nicperf: there is no command \"%s\"\n",
-			argv[optind]);
-		return usage(status);
-	}
-	if (optind + 1 < argc) {
-		fprintf(stderr, "nicperf: \"%s\" is one argument too many\n",
-			argv[optind + 1]);
-		return usage(status);
-	}
+	if (!opt->commands)
+		return usage(status, "there is no command \"%s\"",
+			     argv[optind]);
+	if (optind + 1 < argc)
+		return usage(status, "\"%s\" is one argument too many",
+			     argv[optind + 1]);
 	return 0;
 }
 
@@ -412,17 +413,12 @@ static int options_agree(struct options *opt, int *status)
 	if (!opt->stride)
 		opt->stride = opt->block > BLOCK_MAX / 2 ? opt->block :
 							   2 * opt->block;
-	if (opt->stride < opt->block) {
-		fprintf(stderr, "nicperf: --stride %u is less than --block "
-			"%u\n", opt->stride, opt->block);
-		return usage(status);
-	}
+	if (opt->stride < opt->block)
+		return usage(status, "--stride %u is less than --block %u",
+			     opt->stride, opt->block);
 	for (i = 0; i < opt->sizes.n; i++)
-		if (opt->commands & COMMAND_BANDWIDTH && !opt->sizes.value[i]) {
-			fputs("nicperf: --size 0 is for latency only\n",
-			      stderr);
-			return usage(status);
-		}
+		if (opt->commands & COMMAND_BANDWIDTH && !opt->sizes.value[i])
+			return usage(status, "--size 0 is for latency only");
 	if (!opt->peer_device)
 		opt->peer_device = peer_of(opt->device);
 	if (!opt->peer_device) {
@@ -447,28 +443,21 @@ static uint64_t option_bit(int option)
 /* An option without argument, or one getopt did not understand */
 static int option_other(int option, char **argv, int *status)
 {
+	char wrong[OPTION_TEXT];
+
 	switch (option) {
 	case OPT_HELP:
 		fputs(help, stdout);
 		*status = EXIT_SUCCESS;
 		return -1;
 	case OPT_VERSION:
-		printf("nicperf %s (libnic %u.%u)\n", TOOL_VERSION,
-		       nic_version() >> 16, nic_version() & 0xffff);
+		puts("nicperf " TOOL_VERSION);
 		*status = EXIT_SUCCESS;
 		return -1;
-	case ':':
-		fprintf(stderr, "nicperf: --%s needs a value\n",
-			option_name(optopt));
-		return usage(status);
 	default:
-		if (optopt && optopt < OPT_DEPTH && !strchr(short_options,
-							    optopt))
-			fprintf(stderr, "nicperf: what is -%c?\n", optopt);
-		else
-			fprintf(stderr, "nicperf: what is %s?\n",
-				argv[optind - 1]);
-		return usage(status);
+		return usage(status, "%s",
+			     option_refused(option, argv, short_options,
+					    long_options, wrong));
 	}
 }
 
@@ -485,20 +474,16 @@ int args_parse(struct options *opt, int argc, char **argv, int *status)
 		    option == ':' || option == '?')
 			return option_other(option, argv, status);
 		reason = option_take(opt, option, optarg);
-		if (reason) {
-			fprintf(stderr, "nicperf: --%s: \"%s\" %s\n",
-				option_name(option), optarg, reason);
-			return usage(status);
-		}
+		if (reason)
+			return usage(status, "--%s: \"%s\" %s",
+				     option_name(option), optarg, reason);
 		given |= option_bit(option);
 	}
 	if (command_take(opt, argc, argv, status))
 		return -1;
 	reason = option_ignored(opt, given);
-	if (reason) {
-		fprintf(stderr, "nicperf: --%s means nothing to %s\n", reason,
-			argv[optind]);
-		return usage(status);
-	}
+	if (reason)
+		return usage(status, "--%s means nothing to %s", reason,
+			     argv[optind]);
 	return options_agree(opt, status);
 }

@@ -11,17 +11,24 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "tools/common/device.h"
+
 #include "end.h"
 
 #define SPINS_A_LOOK	4096	/* between looks at the clock */
 #define REAP_AT_ONCE	64
 #define SLICE_NS	100000000ULL	/* of a sleep, between looks at abort */
 
-/* The other side is gone; what to do about it */
+/* The other side is gone, or the link pretends to be slow */
 static int end_timed_out(struct end *end, const char *what)
 {
-	return end_fault(end, -ETIME, "no %s for %llu s; see nicctl dev show",
-			 what, END_TIMEOUT_NS / 1000000000ULL);
+	char model[DEVICE_MODEL_TEXT];
+
+	device_ask_model(end->info.name, model);
+	return end_fault(end, -ETIME, "no %s for %llu s; %s%s%s", what,
+			 END_TIMEOUT_NS / 1000000000ULL,
+			 *model ? "the link is slow: " : "see nicctl dev show",
+			 model, *model ? " (nicctl dev show)" : "");
 }
 
 int end_submit(struct end *end, unsigned int n)

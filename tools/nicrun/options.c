@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "libnic/comm/nodes.h"
+#include "tools/common/option.h"
 #include "tools/common/size.h"
 
 #include "nicrun.h"
@@ -30,7 +31,7 @@ static const char usage_text[] =
 "      --label          begin every line of output with the rank\n"
 "      --bind           rank i runs on the i-th CPU only (modulo their number)\n"
 "  -h, --help           this text\n"
-"      --version        version\n"
+"  -V, --version        version\n"
 "\n"
 "Ranks see NIC_RANK, NIC_SIZE, NIC_NODES, NIC_DEVICE, NIC_SECRET and NIC_JOB.\n"
 "Standard input goes to rank 0. When a rank fails the others get SIGTERM, and\n"
@@ -79,7 +80,8 @@ static void parse_timeout(const char *text)
 
 char **options_parse(int argc, char **argv)
 {
-	enum { DEVICE = 256, NODES, TIMEOUT, LABEL, BIND, VERSION };
+	enum { DEVICE = 256, NODES, TIMEOUT, LABEL, BIND };
+	static const char shorts[] = "+:n:hV";
 	static const struct option options[] = {
 		{ "ranks", required_argument, NULL, 'n' },
 		{ "device", required_argument, NULL, DEVICE },
@@ -88,13 +90,14 @@ char **options_parse(int argc, char **argv)
 		{ "label", no_argument, NULL, LABEL },
 		{ "bind", no_argument, NULL, BIND },
 		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, VERSION },
+		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 }
 	};
+	char wrong[OPTION_TEXT];
 	int c;
 
 	/* "+": the options of PROGRAM are its own. */
-	while ((c = getopt_long(argc, argv, "+n:h", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, shorts, options, NULL)) != -1) {
 		switch (c) {
 		case 'n':
 			parse_ranks(optarg);
@@ -117,12 +120,12 @@ char **options_parse(int argc, char **argv)
 		case 'h':
 			fputs(usage_text, stdout);
 			exit(0);
-		case VERSION:
+		case 'V':
 			puts("nicrun " TOOL_VERSION);
 			exit(0);
 		default:
-			fputs("Try nicrun --help.\n", stderr);
-			exit(EXIT_USAGE);
+			wrong_usage("%s", option_refused(c, argv, shorts,
+							 options, wrong));
 		}
 	}
 	if (!opt.n)

@@ -34,10 +34,12 @@ struct board {
 
 static int tell(const struct board *board, int ret, const char *what)
 {
-	if (ret)
-		fprintf(stderr, "nictile: rank %u: %s: %s (%s)\n", board->rank,
-			what, strerror(-ret), nic_error_detail(board->ctx));
-	return ret;
+	struct failure failure = {
+		.rank = board->rank, .ret = ret, .what = what,
+		.timeout_ns = board->timeout_ns,
+	};
+
+	return ret ? failure_tell(board->ctx, &failure) : 0;
 }
 
 int board_barrier(struct board *board)

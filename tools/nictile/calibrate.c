@@ -30,6 +30,7 @@ enum { READY, FULL };		/* as a previous and a next rank would say */
  * @heard: interrupts the other raises
  * @count: how often each was waited for
  * @raise: the other's interrupts
+ * @why: how an operation failed; NULL: none did
  */
 struct end {
 	const struct job *of;
@@ -41,6 +42,7 @@ struct end {
 	struct nic_irq *heard[2];
 	uint64_t count[2];
 	struct nic_remote *raise[2];
+	const char *why;
 };
 
 static double median(double *samples, size_t n)
@@ -222,8 +224,10 @@ static int await_two(struct end *end)
 			return ret;
 		n = nic_queue_poll(end->queue, done, left);
 		for (i = 0; i < n; i++)
-			if (done[i].status != NIC_OK)
+			if (done[i].status != NIC_OK) {
+				end->why = nic_status_name(done[i].status);
 				return -EREMOTEIO;
+			}
 		left -= n;
 	}
 	return 0;
@@ -283,6 +287,17 @@ static int time_transfer(struct end *end, struct costs *costs)
 	return raise(end, FULL);
 }
 
+static void end_tell(const struct end *end, int ret)
+{
+	struct failure failure = {
+		.rank = end->rank, .ret = ret, .what = "calibration",
+		.detail = end->why,
+		.timeout_ns = end->of->options->timeout_ns,
+	};
+
+	failure_tell(end->of->ctx, &failure);
+}
+
 static int calibrate_link(const struct job *of, struct costs *costs)
 {
 	struct end end = { .of = of, .rank = nic_team_rank(of->team) };
@@ -303,8 +318,7 @@ static int calibrate_link(const struct job *of, struct costs *costs)
 	if (!ret)
 		ret = nic_queue_drain(end.queue, of->options->timeout_ns);
 	if (ret)
-		fprintf(stderr, "nictile: rank %u: calibration: %s (%s)\n",
-			end.rank, strerror(-ret), nic_error_detail(of->ctx));
+		end_tell(&end, ret);
 	end_close(&end);
 	return ret;
 }

@@ -36,6 +36,17 @@ int grid_make(struct nic_tile_grid *grid, const struct options *options,
 	return ret;
 }
 
+static int tell(const struct job *job, int ret, const char *what,
+		const char *detail)
+{
+	struct failure failure = {
+		.rank = nic_team_rank(job->team), .ret = ret, .what = what,
+		.detail = detail, .timeout_ns = job->options->timeout_ns,
+	};
+
+	return failure_tell(job->ctx, &failure);
+}
+
 static int run_one(const struct job *job, struct nic_tile *tile,
 		   uint64_t height, unsigned int kind, struct record *record)
 {
@@ -52,16 +63,15 @@ static int run_one(const struct job *job, struct nic_tile *tile,
 		.arg = &pace,
 	};
 	struct nic_tile_result result = { .size = sizeof(result) };
+	char what[64];
 	unsigned int i;
 	int ret;
 
 	ret = nic_tile_run(tile, &run, &result);
 	if (ret) {
-		fprintf(stderr, "nictile: rank %u: height %" PRIu64
-			", %s: %s\n", nic_team_rank(job->team), height,
-			kind_name(kind),
-			*result.detail ? result.detail : strerror(-ret));
-		return ret;
+		snprintf(what, sizeof(what), "height %" PRIu64 ", %s", height,
+			 kind_name(kind));
+		return tell(job, ret, what, result.detail);
 	}
 	record_init(record);
 	record->start_ns = result.start_ns;
@@ -176,12 +186,8 @@ int measure(const struct job *job, struct measurement *measurement)
 
 	memset(measurement, 0, sizeof(*measurement));
 	ret = nic_tile_create(job->ctx, job->team, &options, &tile);
-	if (ret) {
-		fprintf(stderr, "nictile: rank %u: no pipeline: %s (%s)\n",
-			nic_team_rank(job->team), strerror(-ret),
-			nic_error_detail(job->ctx));
-		return ret;
-	}
+	if (ret)
+		return tell(job, ret, "no pipeline", NULL);
 	ret = measure_all(job, tile, measurement);
 	nic_tile_destroy(tile);
 	measurement_finish(measurement, (unsigned int)job->decision->heights);

@@ -11,6 +11,7 @@
  *   measure.c    the runs
  *   outcome.c    what they come to
  *   link.c       what the link pretends to cost
+ *   failure.c    why a rank gives up
  *   story.c      what the next three ask of the results
  *   check.c      what must hold
  *   report.c     JSON, data for a plot
@@ -399,6 +400,37 @@ struct card {
  */
 int card_prepare(struct card *card, const char *device,
 		 const struct options *options);
+
+/* ---- failure.c ---- */
+
+#define FAILURE_TEXT	1024
+
+/**
+ * struct failure - why a rank gives up
+ * @rank: its number
+ * @ret: negative errno
+ * @what: it was about: "calibration"
+ * @detail: a sentence, perhaps empty; NULL: libnic's
+ * @timeout_ns: of each wait
+ * @model: of the link, as device_model_text(); for failure_text()
+ */
+struct failure {
+	unsigned int rank;
+	int ret;
+	const char *what;
+	const char *detail;
+	uint64_t timeout_ns;
+	const char *model;
+};
+
+/* How long to wait for SIGTERM before it is told */
+unsigned int failure_delay_ms(const struct failure *failure);
+
+/* The whole line. Returns @text. */
+char *failure_text(const struct failure *failure, char text[FAILURE_TEXT]);
+
+/* Tell it on stderr, unless SIGTERM comes before; returns its errno */
+int failure_tell(struct nic_ctx *ctx, struct failure *failure);
 
 /* ---- story.c ---- */
 

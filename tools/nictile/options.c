@@ -6,12 +6,12 @@
  * The others end in silence and with success: nicrun would stop rank 0 before
  * it has spoken.
  */
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "nictile.h"
+#include "tools/common/option.h"
 #include "tools/common/output.h"
 #include "tools/common/size.h"
 
@@ -19,7 +19,8 @@
 
 static const char usage_text[] =
 "Usage: nicrun -n RANKS nictile [OPTION]...\n"
-"Run the test loop of the paper on overlapped tile execution,\n"
+"Run the test loop of the paper (see Documentation/tile.rst) on overlapped tile\n"
+"execution,\n"
 "  A[i][j][k] = func(A[i-1][j][k], A[i][j-1][k], A[i][j][k-1])   (floats)\n"
 "on a grid of ranks with both schedules, and compare the times with what the\n"
 "paper's formulas predict from costs measured before the run. Every value of\n"
@@ -49,7 +50,7 @@ static const char usage_text[] =
 "      --data FILE       columns for a plot\n"
 "  -v, --verbose         a line a run on stderr\n"
 "  -h, --help            this text\n"
-"      --version         version\n"
+"  -V, --version         version\n"
 "\n"
 "Exit status: 0 when all checks are ok, 1 when not, 2 for wrong usage.\n"
 "\n"
@@ -61,8 +62,10 @@ static const char usage_text[] =
 enum {
 	OPT_SIZE = 256, OPT_GRID, OPT_HEIGHT, OPT_MODEL, OPT_SCHEDULE, OPT_COMPUTE, OPT_T1,
 	OPT_SCALE, OPT_REPEAT, OPT_NO_COMM, OPT_EXPECT, OPT_TIMEOUT, OPT_JSON,
-	OPT_DATA, OPT_VERSION,
+	OPT_DATA,
 };
+
+static const char shorts[] = ":vhV";
 
 static const struct option longs[] = {
 	{ "size", required_argument, NULL, OPT_SIZE },
@@ -81,7 +84,7 @@ static const struct option longs[] = {
 	{ "data", required_argument, NULL, OPT_DATA },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, OPT_VERSION },
+	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 }
 };
 
@@ -316,11 +319,9 @@ static void parse_one(struct options *options, int option, const char *text)
 	case 'h':
 		print_and_exit(usage_text);
 		break;
-	case OPT_VERSION:
+	case 'V':
 		print_and_exit("nictile " TOOL_VERSION "\n");
 		break;
-	default:
-		exit(first_rank() ? EXIT_USAGE : EXIT_SUCCESS);
 	}
 }
 
@@ -348,6 +349,7 @@ static void options_finish(struct options *options)
 
 void options_parse(struct options *options, int argc, char **argv)
 {
+	char wrong[OPTION_TEXT];
 	int option;
 
 	*options = (struct options) {
@@ -357,9 +359,12 @@ void options_parse(struct options *options, int argc, char **argv)
 		.repeat = 5,
 		.timeout_ns = NIC_TILE_TIMEOUT,
 	};
-	opterr = first_rank();
-	while ((option = getopt_long(argc, argv, "vh", longs, NULL)) != -1)
+	while ((option = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		if (option == ':' || option == '?')
+			wrong_usage("%s", option_refused(option, argv, shorts,
+							 longs, wrong));
 		parse_one(options, option, optarg);
+	}
 	if (optind < argc)
 		wrong_usage("\"%s\": there are no arguments but options",
 			    argv[optind]);
