@@ -238,7 +238,12 @@ static bool loop_failed(struct dmanic_node *node)
 
 static void loop_tell_dma(struct dmanic_node *node, struct dmanic_dma_info *info)
 {
-	dmanic_dma_tell(to_loop(node)->dma, info);
+	const struct dmanic_dma *dma = to_loop(node)->dma;
+
+	lockdep_assert_held(&dmanic_nodes_lock);
+	*info = (struct dmanic_dma_info) { .state = DMANIC_DMA_NONE, .name = "" };
+	if (dma)
+		dmanic_dma_tell(dma, info);
 }
 
 /* Who waits for a name on another node sleeps there */

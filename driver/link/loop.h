@@ -30,7 +30,7 @@ struct loop_fabric {
  * @node: what the core sees
  * @fabric: the others
  * @worker: the engine's thread
- * @dma: a DMA engine of the machine; until the worker has ended
+ * @dma: a DMA engine of the machine; NULL once the worker has ended
  * @failed: does not answer
  * @free: the model costs nothing
  * @since: the worker's: when it last began to run or to sleep

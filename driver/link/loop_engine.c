@@ -643,6 +643,8 @@ void dmanic_loop_engine_end(struct loop_node *ln)
 {
 	kthread_stop(ln->worker);
 	dmanic_dma_put(ln->dma);
+	/* Who is told that the node went asks for it still */
+	ln->dma = NULL;
 }
 
 /**

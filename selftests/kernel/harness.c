@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -190,6 +191,8 @@ void harness_skip(const char *format, ...)
 static void run_child(const struct harness_test *test, const void *variant)
 {
 	setpgid(0, 0);
+	/* A program that is ended leaves no case that keeps the module busy */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	test->run(variant);
 	fflush(NULL);
 	_exit(harness_failed() ? 1 : 0);

@@ -465,32 +465,33 @@ FIXTURE_VARIANT_ADD(fail_nth, fault_remote) {
 	prepare_fault, call_fault, undo_fault,
 };
 
-/* A wait that times out, and an operation of the worker */
 static void prepare_uring(struct fail_nth_self *self)
 {
-	struct dmanic_sqe op = { .flags = DMANIC_SQE_FENCE };
-
 	ring_make(&self->ring, 4, IORING_SETUP_SQE128);
-	prep_wait(&self->ring, &self->queue, 1, 0)->user_data = 1;
-	prep_post(&self->ring, &self->queue, &op);
 }
 
-/* io_uring may have no memory either */
+/* A wait that times out, and an operation of the worker; or what is left of them */
 static int call_uring(struct fail_nth_self *self)
 {
-	int ret = io_uring_submit(&self->ring), failed = 0;
+	struct dmanic_sqe op = { .flags = DMANIC_SQE_FENCE };
+	int ready = (int)io_uring_sq_ready(&self->ring), taken, i, failed = 0;
 	struct io_uring_cqe *cqe;
 
-	if (ret < 2)
-		return -ENOMEM;
-	while (ret--) {
+	if (!ready) {
+		prep_wait(&self->ring, &self->queue, 1, 0)->user_data = 1;
+		prep_post(&self->ring, &self->queue, &op);
+		ready = 2;
+	}
+	taken = io_uring_submit(&self->ring);
+	for (i = 0; i < taken; i++) {
 		while (io_uring_peek_cqe(&self->ring, &cqe))
 			breathe();
 		if (cqe->res < 0 && !(cqe->user_data && cqe->res == -ETIME))
 			failed = cqe->res;
 		io_uring_cqe_seen(&self->ring, cqe);
 	}
-	return failed;
+	/* io_uring may have no memory either */
+	return taken < ready ? -ENOMEM : failed;
 }
 
 static void undo_uring(struct fail_nth_self *self)
