@@ -27,7 +27,8 @@
  *   G  program: sq_tail or cq_head, full barrier, reads flags, ENTER if
  *      NEED_WAKEUP
  *      driver:  NEED_WAKEUP, full barrier, reads both again, sleeps
- *      (F is the driver's own)
+ *
+ * F, H, I and M are the driver's own, see driver/core/dmanic.h.
  */
 #ifndef _UAPI_LINUX_DMANIC_RING_H
 #define _UAPI_LINUX_DMANIC_RING_H
