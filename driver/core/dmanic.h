@@ -285,6 +285,18 @@ struct dmanic_mem {
 	struct work_struct free_work;
 };
 
+/**
+ * struct dmanic_piece - contiguous part of a memory
+ * @addr: its kernel address
+ * @offset: its place in the memory
+ * @bytes: how much it is
+ */
+struct dmanic_piece {
+	void *addr;
+	u64 offset;
+	u64 bytes;
+};
+
 struct dmanic_mem *dmanic_mem_alloc(struct dmanic_ctx *ctx, u64 length,
 				    struct dmanic_refusal *refusal);
 struct dmanic_mem *dmanic_mem_pin(struct dmanic_ctx *ctx, u64 address, u64 length,
@@ -298,6 +310,8 @@ vm_fault_t dmanic_mem_fault(struct dmanic_mem *mem, struct vm_fault *vmf,
 			    unsigned long page);
 size_t dmanic_mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
 		      void **addr);
+struct dmanic_piece dmanic_mem_piece(const struct dmanic_mem *mem, u64 offset,
+				     u64 length);
 void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *src,
 		     u64 src_offset, u64 length);
 int dmanic_mem_init(void);
@@ -316,10 +330,16 @@ static inline bool dmanic_mem_in_page(const struct dmanic_mem *mem, u64 offset,
 	return offset_in_page(mem->first + offset) + length <= PAGE_SIZE;
 }
 
-/*
- * Copy what is contiguous on both sides: one block, or within one page. Eight
- * bytes, aligned, are one load and one store: nobody sees half of them.
- */
+/* Eight bytes, aligned, are one load and one store: nobody sees half of them */
+static __always_inline void dmanic_copy_few(void *to, const void *from, u64 length)
+{
+	if (length == sizeof(u64))
+		put_unaligned(get_unaligned((u64 *)from), (u64 *)to);
+	else
+		memmove(to, from, length);
+}
+
+/* Copy what is contiguous on both sides: one block, or within one page */
 static inline bool dmanic_mem_copy_small(const struct dmanic_mem *dst, u64 dst_offset,
 					 const struct dmanic_mem *src, u64 src_offset,
 					 u64 length)
@@ -338,10 +358,7 @@ static inline bool dmanic_mem_copy_small(const struct dmanic_mem *dst, u64 dst_o
 	} else {
 		return false;
 	}
-	if (length == sizeof(u64))
-		put_unaligned(get_unaligned((u64 *)from), (u64 *)to);
-	else
-		memmove(to, from, length);
+	dmanic_copy_few(to, from, length);
 	return true;
 }
 
@@ -637,12 +654,33 @@ struct dmanic_found {
 };
 
 /**
+ * struct dmanic_quick_move - what the last plain WRITE or READ was allowed to do
+ * @first: its opcode, flags and local segment, as they stand in the entry
+ * @remote: its connection and its interrupt (none)
+ * @local: contiguous memory around what it touched here
+ * @target: and there
+ * @opcode: of the entry
+ * @flags: of the entry; SILENT or none
+ * @valid: there was such an entry
+ */
+struct dmanic_quick_move {
+	u64 first;
+	u64 remote;
+	struct dmanic_piece local;
+	struct dmanic_piece target;
+	u8 opcode;
+	u8 flags;
+	bool valid;
+};
+
+/**
  * struct dmanic_quick - what quick.c found last
  * @epoch: when it was found; valid as long as dmanic_epoch is that
  * @free: the link charges nothing for an operation that goes nowhere
  * @found: what the last entry named here
  * @reached: the connection @export belongs to
  * @export: what it leads to
+ * @move: for an entry that differs from the last one in offsets and length only
  * @result: of the last entry done
  */
 struct dmanic_quick {
@@ -651,6 +689,7 @@ struct dmanic_quick {
 	struct dmanic_found found;
 	const struct dmanic_remote *reached;
 	struct dmanic_export *export;
+	struct dmanic_quick_move move;
 	u64 result;
 };
 

@@ -507,6 +507,44 @@ size_t dmanic_mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
 }
 
 /**
+ * dmanic_mem_piece() - the block, or page, that an offset is in
+ * @mem: the memory
+ * @offset: into @mem
+ * @length: the piece ends there, at most the length of @mem
+ *
+ * Found in a few instructions, so it may be smaller than it could be. Return: the
+ * piece; empty when there is no byte at @offset.
+ */
+struct dmanic_piece dmanic_mem_piece(const struct dmanic_mem *mem, u64 offset,
+				     u64 length)
+{
+	u64 pos = mem->first + offset, start = 0, end = mem->first + length;
+	struct dmanic_piece piece = {};
+	struct folio *folio;
+	struct page *page;
+
+	if (offset >= length)
+		return piece;
+	if (!mem->linear) {
+		page = mem->pages[pos >> PAGE_SHIFT];
+		/* Of user memory, the rest of a large folio may be elsewhere */
+		folio = mem->user_pages ? NULL : page_folio(page);
+		start = round_down(pos, PAGE_SIZE);
+		if (folio)
+			start -= (u64)folio_page_idx(folio, page) << PAGE_SHIFT;
+		end = min_t(u64, end, start + (folio ? folio_size(folio) : PAGE_SIZE));
+		/* The first page may begin in its middle */
+		start = max_t(u64, start, mem->first);
+	} else {
+		start = mem->first;
+	}
+	piece.offset = start - mem->first;
+	piece.bytes = end - start;
+	piece.addr = dmanic_mem_addr(mem, piece.offset);
+	return piece;
+}
+
+/**
  * dmanic_mem_copy() - copy between two memories
  * @dst: where to
  * @dst_offset: into @dst

@@ -31,6 +31,22 @@ dmanic_sqe_read(const struct dmanic_sqe *shared)
 	};
 }
 
+/* An entry as eight words; which field is where, is asserted below */
+static __always_inline u64 dmanic_sqe_word(const struct dmanic_sqe *shared,
+					   size_t offset)
+{
+	return READ_ONCE(*(const u64 *)((const char *)shared + offset));
+}
+
+/* Opcode, flags, reserved and local */
+#define DMANIC_SQE_FIRST	0
+/* Connection and interrupt */
+#define DMANIC_SQE_REMOTE	offsetof(struct dmanic_sqe, remote)
+
+static_assert(offsetofend(struct dmanic_sqe, local) == sizeof(u64));
+static_assert(offsetofend(struct dmanic_sqe, notify) ==
+	      DMANIC_SQE_REMOTE + sizeof(u64));
+
 /* Find and check the remote side: enum dmanic_status, then found->conn */
 static __always_inline u32
 dmanic_found_remote(struct dmanic_found *found, struct dmanic_ctx *ctx, u32 handle,

@@ -7,7 +7,9 @@
  * NOTIFY and atomics at the head of the ring at once, straight from the entry to
  * the completion: no op, no reference, everything under RCU. The queue remembers
  * what its last entry named, also from one RCU section to the next:
- * dmanic_forget() tells when that is void (barrier I).
+ * dmanic_forget() tells when that is void (barrier I). Of a run of puts that
+ * name the same, all but the first are a comparison of two words, two ranges, a
+ * copy and a completion (quick_run()).
  *
  * Only while nothing of the queue is in flight: then order is kept, and nobody
  * else writes completions. Whatever is not plain (a FENCE, strides, a list, a
@@ -99,6 +101,58 @@ static __always_inline bool quick_data(struct dmanic_queue *queue,
 	return true;
 }
 
+/* An entry that names the same may do the same, as far as memory is contiguous */
+static __always_inline void quick_remember(struct dmanic_queue *queue,
+					   const struct dmanic_sqe *sqe)
+{
+	struct dmanic_quick *quick = &queue->quick;
+	struct dmanic_mem *local = quick->found.mem;
+
+	quick->move = (struct dmanic_quick_move) {
+		.first = dmanic_sqe_word(sqe, DMANIC_SQE_FIRST),
+		.remote = dmanic_sqe_word(sqe, DMANIC_SQE_REMOTE),
+		.local = dmanic_mem_piece(local, sqe->local_offset, local->length),
+		.target = dmanic_mem_piece(quick->export->mem, sqe->remote_offset,
+					   min(quick->found.conn->length,
+					       quick->export->length)),
+		.opcode = sqe->opcode,
+		.flags = sqe->flags,
+		.valid = true,
+	};
+}
+
+/*
+ * Do one that names the same as the last; false: it does not, or is not plain.
+ * @opcode: of the last
+ */
+static __always_inline bool quick_same(const struct dmanic_quick_move *move,
+				       u8 opcode, const struct dmanic_sqe *shared,
+				       u64 *moved)
+{
+	u64 local, remote, bytes;
+
+	if (dmanic_sqe_word(shared, DMANIC_SQE_REMOTE) != move->remote ||
+	    dmanic_sqe_word(shared, DMANIC_SQE_FIRST) != move->first ||
+	    unlikely(READ_ONCE(shared->compare) | READ_ONCE(shared->payload)))
+		return false;
+	/* Before the piece it wraps to what is far behind it */
+	local = READ_ONCE(shared->local_offset) - move->local.offset;
+	remote = READ_ONCE(shared->remote_offset) - move->target.offset;
+	bytes = READ_ONCE(shared->length);
+	if (unlikely(bytes > QUICK_BYTES ||
+		     !dmanic_range_ok(move->local.bytes, local, bytes) ||
+		     !dmanic_range_ok(move->target.bytes, remote, bytes)))
+		return false;
+	if (opcode == DMANIC_OP_READ)
+		dmanic_copy_few(move->local.addr + local,
+				move->target.addr + remote, bytes);
+	else
+		dmanic_copy_few(move->target.addr + remote,
+				move->local.addr + local, bytes);
+	*moved = bytes;
+	return true;
+}
+
 /* Done once or not at all: nothing that could fail comes after it */
 static bool quick_atomic(struct dmanic_queue *queue, const struct dmanic_sqe *sqe)
 {
@@ -184,10 +238,13 @@ static __always_inline bool quick_one(struct dmanic_queue *queue,
 				    sqe->payload);
 	if (unlikely(sqe->notify | sqe->payload))
 		return false;
-	if (sqe->opcode == DMANIC_OP_WRITE)
-		return quick_data(queue, sqe, DMANIC_RIGHT_WRITE);
-	if (sqe->opcode == DMANIC_OP_READ)
-		return quick_data(queue, sqe, DMANIC_RIGHT_READ);
+	if (sqe->opcode == DMANIC_OP_WRITE || sqe->opcode == DMANIC_OP_READ) {
+		if (!quick_data(queue, sqe, sqe->opcode == DMANIC_OP_WRITE ?
+				DMANIC_RIGHT_WRITE : DMANIC_RIGHT_READ))
+			return false;
+		quick_remember(queue, sqe);
+		return true;
+	}
 	return sqe->opcode == DMANIC_OP_NOP && queue->quick.free &&
 	       !(sqe->local | sqe->local_offset | sqe->remote |
 		 sqe->remote_offset | sqe->length | sqe->compare);
@@ -211,6 +268,7 @@ static __always_inline bool quick_traced(void)
 int dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *shared,
 		     u64 *result)
 {
+	const struct dmanic_quick_move *move = &queue->quick.move;
 	const struct dmanic_sqe sqe = dmanic_sqe_read(shared);
 	struct dmanic_sums sums = {};
 	bool done;
@@ -224,7 +282,8 @@ int dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *shared
 		return -EAGAIN;
 	rcu_read_lock();
 	quick_begin(queue);
-	done = quick_one(queue, &sqe);
+	done = (move->valid && quick_same(move, move->opcode, &sqe, &queue->quick.result)) ||
+	       quick_one(queue, &sqe);
 	rcu_read_unlock();
 	if (!done)
 		return -EAGAIN;
@@ -234,6 +293,87 @@ int dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *shared
 	dmanic_stat_add(queue->node, DMANIC_STATS_A_POSTED, 1);
 	dmanic_sums_count(queue->node, &sums);
 	return sqe.length;
+}
+
+/**
+ * struct quick_ring - where dmanic_quick() is
+ * @queue: whose rings
+ * @head: next entry
+ * @tail: next completion
+ * @left: entries to look at
+ * @sums: what was done
+ */
+struct quick_ring {
+	struct dmanic_queue *queue;
+	u32 head;
+	u32 tail;
+	u32 left;
+	struct dmanic_sums *sums;
+};
+
+/*
+ * Entries that name the same as the last one, whose opcode is @opcode. Return:
+ * bytes moved.
+ */
+static __always_inline u64 quick_repeat(struct quick_ring *ring, u8 opcode)
+{
+	struct dmanic_queue *queue = ring->queue;
+	const struct dmanic_quick_move *move = &queue->quick.move;
+	const u32 sq_mask = queue->sq_entries - 1, cq_mask = queue->cq_entries - 1;
+	const bool silent = move->flags & DMANIC_SQE_SILENT;
+	const u32 first = ring->head, end = first + ring->left;
+	u32 head = first, tail = ring->tail;
+	u64 total = 0, bytes;
+
+	for (; head != end; head++) {
+		const struct dmanic_sqe *shared = &queue->sq[head & sq_mask];
+		u64 cookie = READ_ONCE(shared->cookie);
+
+		if (!quick_same(move, opcode, shared, &bytes))
+			break;
+		total += bytes;
+		if (!silent)
+			dmanic_cqe_fill(&queue->cq[tail++ & cq_mask], cookie,
+					DMANIC_STATUS_OK, opcode, 0, bytes);
+	}
+	ring->head = head;
+	ring->left = end - head;
+	ring->tail = tail;
+	ring->sums->completed += head - first;
+	return total;
+}
+
+static __always_inline void quick_run(struct quick_ring *ring)
+{
+	const struct dmanic_quick_move *move = &ring->queue->quick.move;
+
+	/* An entry of zeros is not the same as none */
+	if (!move->valid)
+		return;
+	if (move->opcode == DMANIC_OP_READ)
+		ring->sums->read_bytes += quick_repeat(ring, DMANIC_OP_READ);
+	else
+		ring->sums->write_bytes += quick_repeat(ring, DMANIC_OP_WRITE);
+}
+
+/* One entry that names something else, or is no put or get */
+static __always_inline bool quick_next(struct quick_ring *ring)
+{
+	struct dmanic_queue *queue = ring->queue;
+	const struct dmanic_sqe sqe =
+		dmanic_sqe_read(&queue->sq[ring->head & (queue->sq_entries - 1)]);
+
+	if (!quick_one(queue, &sqe))
+		return false;
+	ring->head++;
+	ring->left--;
+	dmanic_sums_add(ring->sums, sqe.opcode, sqe.flags,
+			sqe.opcode == DMANIC_OP_READ, queue->quick.result);
+	if (!(sqe.flags & DMANIC_SQE_SILENT))
+		dmanic_cqe_fill(&queue->cq[ring->tail++ & (queue->cq_entries - 1)],
+				sqe.cookie, DMANIC_STATUS_OK, sqe.opcode, sqe.flags,
+				queue->quick.result);
+	return true;
 }
 
 /**
@@ -249,30 +389,25 @@ int dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *shared
 u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 		 struct dmanic_sums *sums)
 {
-	u32 head = queue->sq_head, tail = *cq_tail, done;
+	struct quick_ring ring = {
+		.queue = queue,
+		.head = queue->sq_head,
+		.tail = *cq_tail,
+		.left = min_t(u32, want, QUICK_ENTRIES),
+		.sums = sums,
+	};
+	u32 done;
 
 	if (!queue->node->link->reach || quick_traced())
 		return 0;
-	want = min_t(u32, want, QUICK_ENTRIES);
 	rcu_read_lock();
 	quick_begin(queue);
-	for (done = 0; done < want; done++) {
-		const struct dmanic_sqe sqe =
-			dmanic_sqe_read(&queue->sq[head & (queue->sq_entries - 1)]);
-
-		if (!quick_one(queue, &sqe))
-			break;
-		head++;
-		dmanic_sums_add(sums, sqe.opcode, sqe.flags,
-				sqe.opcode == DMANIC_OP_READ, queue->quick.result);
-		if (sqe.flags & DMANIC_SQE_SILENT)
-			continue;
-		dmanic_cqe_fill(&queue->cq[tail++ & (queue->cq_entries - 1)],
-				sqe.cookie, DMANIC_STATUS_OK, sqe.opcode, sqe.flags,
-				queue->quick.result);
-	}
+	do
+		quick_run(&ring);
+	while (ring.left && quick_next(&ring));
 	rcu_read_unlock();
-	queue->sq_head = head;
-	*cq_tail = tail;
+	done = ring.head - queue->sq_head;
+	queue->sq_head = ring.head;
+	*cq_tail = ring.tail;
 	return done;
 }

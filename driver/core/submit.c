@@ -154,6 +154,11 @@ static u32 queue_quick(struct dmanic_queue *queue, u32 left)
 	done = dmanic_quick(queue, min(left, queue->cq_entries - used), &tail, &sums);
 	if (!done)
 		return 0;
+	/*
+	 * B: entries are read before the head; and before C, so that who has seen
+	 * all completions finds room for as many entries
+	 */
+	smp_store_release(&queue->ring->sq_head, queue->sq_head);
 	spin_lock_irq(&queue->lock);
 	queue->cq_tail = tail;
 	dmanic_sums_count(queue->node, &sums);
@@ -195,10 +200,10 @@ int dmanic_queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
 			if (nr <= 0)
 				break;
 			queue_chunk(queue, &batch, nr, behind);
+			/* B: entries are read before the head */
+			smp_store_release(&queue->ring->sq_head, queue->sq_head);
 		}
 		total += nr;
-		/* B: entries are read before the head */
-		smp_store_release(&queue->ring->sq_head, queue->sq_head);
 		if (!list_empty(&batch.failed))
 			dmanic_queue_complete(&batch.failed);
 		cond_resched();

@@ -8,6 +8,7 @@
 #define LIBNIC_LAYOUT_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <linux/dmanic.h>
 
 #define NIC_SIZE(type, bytes) \
@@ -221,5 +222,29 @@ _Static_assert(!(NIC_EVENTFD & DMANIC_IRQ_STRICT), "flag");
 _Static_assert(NIC_NAME_MAX == DMANIC_NAME_MAX, "name");
 _Static_assert(NIC_PUBLISH_MAX == DMANIC_PUBLISH_MAX, "name");
 _Static_assert(NIC_TIMEOUT_NEVER == DMANIC_TIMEOUT_NEVER, "timeout");
+
+/*
+ * Fields that are neighbours, as one word in memory's order: an entry is written
+ * on another processor's cache line, and stores are what that costs.
+ */
+typedef uint64_t __attribute__((may_alias)) nic_word;
+
+static inline uint32_t nic_bytes(uint8_t first, uint8_t second)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return first | (uint32_t)second << 8;
+#else
+	return (uint32_t)first << 24 | (uint32_t)second << 16;
+#endif
+}
+
+static inline uint64_t nic_pair(uint32_t first, uint32_t second)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return first | (uint64_t)second << 32;
+#else
+	return (uint64_t)first << 32 | second;
+#endif
+}
 
 #endif /* LIBNIC_LAYOUT_H */

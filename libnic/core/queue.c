@@ -4,8 +4,8 @@
  *
  * The owner fills entries at sq_tail, which only submitting shows to the
  * device, and takes completions at cq_head; both are kept here and never read
- * back. "sq_seen" is the device's sq_head as last read, so that posting
- * touches its cache line only when the ring looks full. The device puts aside
+ * back. "sq_end" is where the ring is full according to the device's sq_head as
+ * last read, so that posting touches its cache line only then. The device puts aside
  * room for the completion of whatever it takes, so none is ever lost; entries
  * it has no room for stay in the submission ring.
  *
@@ -39,8 +39,9 @@ struct nic_queue {
 	const struct dmanic_cqe *cqe;
 	uint32_t sq_entries;
 	uint32_t cq_entries;
+	uint32_t sq_mask;
 	uint32_t sq_tail;
-	uint32_t sq_seen;
+	uint32_t sq_end;
 	uint32_t sq_shown;	/* sq_tail as the device sees it */
 	uint32_t cq_head;
 	uint32_t counted;	/* posted, not SILENT, not reaped */
@@ -99,7 +100,7 @@ static int queue_map(struct nic_queue *queue,
 	queue->sqe = (void *)((char *)map + arg->sq_offset);
 	queue->cqe = (void *)((char *)map + arg->cq_offset);
 	queue->sq_tail = queue->ring->sq_tail;
-	queue->sq_seen = queue->ring->sq_head;
+	queue->sq_end = queue->ring->sq_head + queue->sq_entries;
 	queue->sq_shown = queue->sq_tail;
 	queue->cq_head = queue->ring->cq_head;
 	return 0;
@@ -179,6 +180,7 @@ int nic_queue_create_with(struct nic_ctx *ctx,
 	new->fd = arg.fd;
 	new->sq_entries = arg.sq_entries;
 	new->cq_entries = arg.cq_entries;
+	new->sq_mask = arg.sq_entries - 1;
 	new->has_eventfd = arg.eventfd >= 0;
 	new->has_thread = arg.flags & DMANIC_QUEUE_POLL_THREAD;
 	new->spin.ns = ctx->spin_ns;
@@ -241,14 +243,15 @@ static int fail_full(const struct nic_queue *queue)
 /* The next entry to fill, or NULL: the ring is full */
 static inline struct dmanic_sqe *ring_slot(struct nic_queue *queue)
 {
-	if (__builtin_expect(queue->sq_tail - queue->sq_seen >= queue->sq_entries, 0)) {
+	if (__builtin_expect(queue->sq_tail == queue->sq_end, 0)) {
 		/* B: pairs with the driver's sq_head after reading entries */
-		queue->sq_seen = __atomic_load_n(&queue->ring->sq_head,
-						 __ATOMIC_ACQUIRE);
-		if (queue->sq_tail - queue->sq_seen >= queue->sq_entries)
+		queue->sq_end = __atomic_load_n(&queue->ring->sq_head,
+						__ATOMIC_ACQUIRE) +
+				queue->sq_entries;
+		if (queue->sq_tail == queue->sq_end)
 			return NULL;
 	}
-	return &queue->sqe[queue->sq_tail & (queue->sq_entries - 1)];
+	return &queue->sqe[queue->sq_tail & queue->sq_mask];
 }
 
 static int fail_flags(const struct nic_queue *queue)
@@ -271,36 +274,40 @@ static inline void will_write(const struct dmanic_sqe *sqe)
 #endif
 }
 
+static int fail_post(const struct nic_queue *queue, unsigned int flags)
+{
+	return flags & ~(NIC_FENCE | NIC_SILENT) ? fail_flags(queue) :
+						   fail_full(queue);
+}
+
 /*
  * Fill an entry where it is. Always inline: the entry's fields are constants
- * and arguments, so that it is built of stores and nothing is copied.
+ * and arguments, so that it is built of stores and nothing is copied. Fields that
+ * are neighbours go in one store; layout.h says which are.
  */
 static inline __attribute__((always_inline)) int
 post_op(struct nic_queue *queue, const struct dmanic_sqe *sqe, unsigned int flags,
 	uint64_t cookie)
 {
-	struct dmanic_sqe *slot;
+	nic_word *word;
 
 	if (__builtin_expect(flags & ~(NIC_FENCE | NIC_SILENT), 0))
-		return fail_flags(queue);
-	slot = ring_slot(queue);
-	if (__builtin_expect(!slot, 0))
-		return fail_full(queue);
-	will_write(&queue->sqe[(queue->sq_tail + AHEAD) & (queue->sq_entries - 1)]);
-	slot->opcode = sqe->opcode;
-	slot->flags = sqe->flags | (__u8)flags;
-	slot->reserved = 0;
-	slot->local = sqe->local;
-	slot->cookie = cookie;
-	slot->remote = sqe->remote;
-	slot->notify = sqe->notify;
-	slot->local_offset = sqe->local_offset;
-	slot->remote_offset = sqe->remote_offset;
-	slot->length = sqe->length;
-	slot->compare = sqe->compare;
-	slot->payload = sqe->payload;
+		return fail_post(queue, flags);
+	word = (nic_word *)ring_slot(queue);
+	if (__builtin_expect(!word, 0))
+		return fail_post(queue, flags);
+	will_write(&queue->sqe[(queue->sq_tail + AHEAD) & queue->sq_mask]);
+	word[0] = nic_pair(nic_bytes(sqe->opcode, (__u8)(sqe->flags | flags)),
+			   sqe->local);
+	word[1] = cookie;
+	word[2] = nic_pair(sqe->remote, sqe->notify);
+	word[3] = sqe->local_offset;
+	word[4] = sqe->remote_offset;
+	word[5] = sqe->length;
+	word[6] = sqe->compare;
+	word[7] = sqe->payload;
 	queue->sq_tail++;
-	if (flags & NIC_SILENT)
+	if (__builtin_expect(flags & NIC_SILENT, 0))
 		queue->silent = queue->any_silent = true;
 	else
 		queue->counted++;
@@ -686,6 +693,7 @@ unsigned int nic_queue_poll(struct nic_queue *queue, struct nic_completion *out,
 {
 	uint32_t left = ready(queue), mask = queue->cq_entries - 1;
 	uint32_t head = queue->cq_head, used = queue->counted;
+	struct nic_completion *done;
 	unsigned int taken = 0;
 
 	if (!left || !max)
@@ -697,11 +705,12 @@ unsigned int nic_queue_poll(struct nic_queue *queue, struct nic_completion *out,
 			queue->markers--;
 			continue;
 		}
-		out[taken].cookie = cqe->cookie;
-		out[taken].status = cqe->status;
-		out[taken].opcode = cqe->opcode;
-		out[taken].result = cqe->result;
-		taken++;
+		done = &out[taken++];
+		done->cookie = cqe->cookie;
+		/* Alone the two would be gathered in a vector register */
+		__atomic_store_n(&done->status, cqe->status, __ATOMIC_RELAXED);
+		done->opcode = cqe->opcode;
+		done->result = cqe->result;
 	}
 	/* More completions than counted: SILENT operations that failed. */
 	queue->counted = used > taken ? used - taken : 0;

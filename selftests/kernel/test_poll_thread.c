@@ -78,6 +78,20 @@ static void reap_some(struct queue *queue, __u64 cookie, unsigned int nr)
 	}
 }
 
+/* Fill a queue of two and see both completions; the index of the next entry */
+static __u32 publish_and_wait(const struct poll_thread_self *self, struct queue *queue,
+			    __u64 cookie)
+{
+	__u32 tail = load32(&queue->ring->cq_tail) + 2;
+	__u64 end = now_ns() + slow_ns(20000);
+
+	put_some(self, queue, cookie, 2);
+	poller_publish(queue);
+	while (load32(&queue->ring->cq_tail) != tail)
+		ASSERT_LT(now_ns(), end);
+	return load32(&queue->ring->sq_tail);
+}
+
 /* ---- making one ---- */
 
 TEST_F(poll_thread, creation)
@@ -186,6 +200,20 @@ static int system_call_counter(void)
 	if (fd < 0)
 		SKIP("cannot count system calls: %s", strerror(errno));
 	return fd;
+}
+
+/* Who has seen all completions may fill the ring again */
+TEST_F_TIMEOUT(poll_thread, room_is_seen_before_completions, 120)
+{
+	struct queue queue = poller_make(&self->node, 2, 2, 0);
+	__u64 cookie, end = now_ns() + slow_ns(2000);
+
+	for (cookie = 0; now_ns() < end; cookie += 2) {
+		__u32 tail = publish_and_wait(self, &queue, cookie);
+
+		ASSERT_EQ(load32(&queue.ring->sq_head), tail);
+		reap_some(&queue, cookie, 2);
+	}
 }
 
 /*

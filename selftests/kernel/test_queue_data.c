@@ -294,6 +294,153 @@ TEST_F(data, operations_of_a_batch_keep_their_order)
 	}
 }
 
+#define SMALL_BATCH	32U
+#define SMALL_BYTES	8192U	/* and a little more: not all are done by the poster */
+
+/* What both sides should hold, and what was posted */
+struct twins {
+	__u8 *local;
+	__u8 *remote;
+	struct dmanic_sqe posted[SMALL_BATCH];
+	__u32 status[SMALL_BATCH];
+	__u64 state;
+};
+
+/* Near the one before, mostly; else anywhere */
+static __u64 small_offset(__u64 *state, __u64 last)
+{
+	__u64 dice = random_next(state);
+
+	if (dice % 16)
+		last += (dice >> 8) % 65;
+	else
+		last = dice >> 8;
+	return last % (SIDE - SMALL_BYTES - 64);
+}
+
+/* As the one before, but for offsets and length; or different */
+static struct dmanic_sqe small_next(const struct data_self *self, __u64 *state,
+				    const struct dmanic_sqe *last)
+{
+	__u64 dice = random_next(state);
+	struct dmanic_sqe sqe = *last;
+
+	if (dice % 8 == 0) {
+		sqe = sqe_move(dice & 64 ? DMANIC_OP_READ : DMANIC_OP_WRITE,
+			       self->local.id, last->local_offset, self->handle,
+			       last->remote_offset, 0);
+		sqe.flags = dice & 128 ? DMANIC_SQE_SILENT : 0;
+	}
+	dice >>= 16;
+	sqe.local_offset = small_offset(state, sqe.local_offset);
+	sqe.remote_offset = small_offset(state, sqe.remote_offset);
+	sqe.length = dice % 4 ? 8 : (dice >> 8) % (SMALL_BYTES + 64);
+	return sqe;
+}
+
+/* Make it one that is refused; the status it has to get */
+static __u32 small_spoil(struct dmanic_sqe *sqe, __u64 dice)
+{
+	switch (dice % 64) {
+	case 0:
+		sqe->remote_offset = SIDE - sqe->length + 1;
+		return DMANIC_STATUS_BOUNDS;
+	case 1:
+		sqe->local_offset = SIDE - sqe->length + 1;
+		return DMANIC_STATUS_BOUNDS;
+	case 2:
+		sqe->remote_offset = -(__u64)1;
+		return DMANIC_STATUS_BOUNDS;
+	case 3:
+		sqe->payload = 1;
+		return DMANIC_STATUS_INVALID;
+	case 4:
+		sqe->compare = 1;
+		return DMANIC_STATUS_INVALID;
+	default:
+		return DMANIC_STATUS_OK;
+	}
+}
+
+static void small_post(struct data_self *self, struct queue *queue,
+		       struct twins *twins, struct dmanic_sqe *last)
+{
+	unsigned int i;
+
+	for (i = 0; i < SMALL_BATCH; i++) {
+		struct dmanic_sqe sqe = small_next(self, &twins->state, last);
+		__u8 *local = twins->local + sqe.local_offset;
+		__u8 *remote = twins->remote + sqe.remote_offset;
+
+		*last = sqe;
+		twins->status[i] = small_spoil(&sqe, random_next(&twins->state));
+		sqe.cookie = i;
+		twins->posted[i] = sqe;
+		*queue_sqe(queue) = sqe;
+		if (twins->status[i])
+			continue;
+		if (sqe.opcode == DMANIC_OP_WRITE)
+			memmove(remote, local, sqe.length);
+		else
+			memmove(local, remote, sqe.length);
+	}
+}
+
+/* SILENT ones that succeed have none */
+static void small_reap(struct queue *queue, const struct twins *twins)
+{
+	bool done[SMALL_BATCH] = { false };
+	unsigned int i, left = 0;
+	struct dmanic_cqe cqe;
+
+	for (i = 0; i < SMALL_BATCH; i++)
+		left += twins->status[i] ||
+			!(twins->posted[i].flags & DMANIC_SQE_SILENT);
+	for (; left; left--) {
+		cqe = queue_wait(queue);
+		ASSERT_LT(cqe.cookie, (__u64)SMALL_BATCH);
+		ASSERT_TRUE(!done[cqe.cookie]);
+		done[cqe.cookie] = true;
+		ASSERT_EQ(cqe.status, twins->status[cqe.cookie]);
+		ASSERT_EQ(cqe.opcode, twins->posted[cqe.cookie].opcode);
+		ASSERT_EQ(cqe.flags, twins->posted[cqe.cookie].flags);
+		if (!cqe.status)
+			ASSERT_EQ(cqe.result, twins->posted[cqe.cookie].length);
+	}
+	/* Behind the SILENT ones, too */
+	cqe = queue_run(queue, &(struct dmanic_sqe) { .flags = DMANIC_SQE_FENCE });
+	ASSERT_EQ(cqe.status, DMANIC_STATUS_OK);
+}
+
+/* What one entry was allowed is remembered for the next one, as far as it holds. */
+TEST_F_TIMEOUT(data, batches_of_small_ones_move_exactly, 120)
+{
+	struct queue queue = queue_make(&self->node, SMALL_BATCH, SMALL_BATCH);
+	struct twins twins = {
+		.local = malloc(SIDE), .remote = malloc(SIDE), .state = 5,
+	};
+	unsigned int round, rounds = harness_slow() > 4 ? 40 : 400;
+	struct dmanic_sqe last = sqe_move(DMANIC_OP_WRITE, self->local.id, 0,
+					  self->handle, 0, 0);
+
+	ASSERT_TRUE(twins.local && twins.remote);
+	fill(self->local.data, SIDE, 1);
+	fill(self->remote.data, SIDE, 2);
+	memcpy(twins.local, self->local.data, SIDE);
+	memcpy(twins.remote, self->remote.data, SIDE);
+	for (round = 1; round <= rounds; round++) {
+		small_post(self, &queue, &twins, &last);
+		queue_submit(&queue);
+		small_reap(&queue, &twins);
+		if (round % 20)
+			continue;
+		ASSERT_EQ(memcmp(self->remote.data, twins.remote, SIDE), 0);
+		ASSERT_EQ(memcmp(self->local.data, twins.local, SIDE), 0);
+	}
+	free(twins.local);
+	free(twins.remote);
+}
+
 #define THREADS	4
 #define SLICE	(2 * MIB)
 
