@@ -128,6 +128,7 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 	u32 held = 0, started = 0, nr = 0;
 	struct dmanic_mem *mem = NULL;
 	struct dmanic_op *op;
+	u64 taken = 0;
 	LIST_HEAD(cut);
 
 	lockdep_assert_held(&queue->lock);
@@ -140,11 +141,15 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 		else
 			dmanic_sums_add(sums, op->opcode, op->flags, op->read,
 					op->result);
-		if (unlikely(op->uring))
+		if (unlikely(op->uring)) {
 			dmanic_uring_op_done(op, uring);
-		else if (op->status || !(op->flags & DMANIC_SQE_SILENT))
-			dmanic_cqe_fill(&queue->cq[tail++ & mask], op->cookie,
-					op->status, op->opcode, op->flags, op->result);
+		} else {
+			taken += dmanic_uring_taken(op);
+			if (op->status || !(op->flags & DMANIC_SQE_SILENT))
+				dmanic_cqe_fill(&queue->cq[tail++ & mask], op->cookie,
+						op->status, op->opcode, op->flags,
+						op->result);
+		}
 		started += op->started;
 		nr++;
 		if (!op->mem)
@@ -158,6 +163,8 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 	}
 	if (held)
 		dmanic_mem_put(mem, held);
+	if (taken)
+		atomic64_sub(taken, &queue->taken);
 	queue->cq_tail = tail;
 	queue->started -= started;
 	/* H: what they did, before somebody sees that they are done */

@@ -732,6 +732,9 @@ static inline void dmanic_forget(void)
  * @cq_shown: what @ring->cq_tail shows
  * @flags: what @ring->flags shows
  * @in_flight: ops in use
+ * @posted: of those, posted by io_uring commands
+ * @taken: size of the others, as uring.c counts; zero where commands can be
+ *	cancelled
  * @started: of those, not deferred
  * @deferred: ops behind a FENCE, in order
  * @nr_deferred: how many
@@ -767,6 +770,8 @@ struct dmanic_queue {
 	u32 cq_shown;
 	u32 flags;
 	u32 in_flight;
+	u32 posted;
+	atomic64_t taken;
 	u32 started;
 	struct list_head free;
 	struct list_head deferred;
@@ -784,6 +789,12 @@ void dmanic_queue_complete(struct list_head *ops);
 void dmanic_queue_set_dead(struct dmanic_queue *queue);
 bool dmanic_ops_prepare(struct dmanic_queue *queue, struct list_head *ops,
 			struct list_head *failed);
+
+/* As dmanic_node_hurried(), of this queue */
+static inline bool dmanic_queue_hurried(const struct dmanic_queue *queue)
+{
+	return !DMANIC_URING_CANCEL && READ_ONCE(queue->posted);
+}
 
 static inline bool dmanic_queue_dying(const struct dmanic_queue *queue)
 {

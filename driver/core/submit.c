@@ -99,6 +99,19 @@ static void queue_hold(struct list_head *ops)
 		refcount_add(held, &mem->ref);
 }
 
+/* Before any of them can be done */
+static void queue_count_taken(struct dmanic_queue *queue, const struct list_head *ops)
+{
+	struct dmanic_op *op;
+	u64 taken = 0;
+
+	if (DMANIC_URING_CANCEL)
+		return;
+	list_for_each_entry(op, ops, entry)
+		taken += dmanic_uring_taken(op);
+	atomic64_add(taken, &queue->taken);
+}
+
 /**
  * struct queue_batch - what one ENTER submits
  * @ops: prepared, borrowing their memory
@@ -124,6 +137,8 @@ static void queue_chunk(struct dmanic_queue *queue, struct queue_batch *batch, u
 	fence = dmanic_ops_prepare(queue, &batch->ops, &batch->failed);
 	queue_hold(&batch->ops);
 	rcu_read_unlock();
+	queue_count_taken(queue, &batch->ops);
+	queue_count_taken(queue, &batch->failed);
 	list_for_each_entry(op, &batch->failed, entry) {
 		op->started = !behind;
 		nr--;
@@ -236,6 +251,7 @@ struct dmanic_op *dmanic_queue_post_begin(struct dmanic_queue *queue, bool *behi
 		list_del_init(&op->entry);
 		op->started = true;
 		queue->in_flight++;
+		WRITE_ONCE(queue->posted, queue->posted + 1);
 		queue->started++;
 		*behind = queue->nr_deferred || queue->promoting;
 	}

@@ -9,9 +9,10 @@
  *
  * A dying ring waits for its commands. Where the kernel can cancel them, posts
  * are given up and waits end. Where it cannot, there are no waits, and posts only
- * as many as are done within a fraction of a second, on links that are not slow:
- * node->posted counts them, and links do not delay anything as long as it is not
- * zero, even if they become slow.
+ * as many as are done within a fraction of a second, on links that are not slow and
+ * behind no more than that of their own queue (queue->taken): node->posted counts
+ * them, and links do not delay anything as long as it is not zero, even if they
+ * become slow, and serve their queues first (queue->posted).
  *
  * Cancelling runs under the ring's uring_lock, as long as the command is not
  * done; so does the submission of a command, unless it comes from a worker of
@@ -104,6 +105,7 @@ void dmanic_uring_op_done(struct dmanic_op *op, struct io_uring_cmd **done)
 	lockdep_assert_held(&op->queue->lock);
 	if (!DMANIC_URING_CANCEL)
 		atomic64_sub(post->result, &op->queue->node->posted);
+	WRITE_ONCE(op->queue->posted, op->queue->posted - 1);
 	post->op = NULL;
 	post->result = op->result;
 	post->status = op->status;
@@ -159,26 +161,43 @@ static void uring_post_cancel(struct dmanic_queue *queue, struct io_uring_cmd *c
 		queue->node->link->cancel(queue->node, queue, op);
 }
 
+/* How long an operation may take, in bytes; how much a list moves nobody knows */
+static u64 uring_size(u8 opcode, u64 block, u32 count)
+{
+	if (opcode == DMANIC_OP_LIST)
+		return URING_POSTED_MAX + 1;
+	block = min_t(u64, block, URING_POSTED_MAX);
+	if (count > 1)
+		block += URING_BLOCK_SIZE;
+	return min_t(u64, count * block, URING_POSTED_MAX) + URING_OP_SIZE;
+}
+
+u64 __dmanic_uring_taken(const struct dmanic_op *op)
+{
+	return uring_size(op->opcode, op->block, op->count);
+}
+
 static u64 uring_post_size(const struct dmanic_sqe *sqe)
 {
-	u64 size = sqe->length;
-
 	if (sqe->opcode == DMANIC_OP_WRITE_STRIDED ||
 	    sqe->opcode == DMANIC_OP_READ_STRIDED)
-		size = sqe->count * ((u64)sqe->block + URING_BLOCK_SIZE);
-	return min_t(u64, size, URING_POSTED_MAX) + URING_OP_SIZE;
+		return uring_size(sqe->opcode, sqe->block, sqe->count);
+	return uring_size(sqe->opcode, sqe->length, 1);
 }
 
 /* Count what cannot be cancelled. 0, or -errno when it might take long */
-static int uring_posted_add(struct dmanic_node *node, const struct dmanic_sqe *sqe,
+static int uring_posted_add(struct dmanic_queue *queue, const struct dmanic_sqe *sqe,
 			    u64 *size)
 {
+	struct dmanic_node *node = queue->node;
 	int ret = 0;
 
 	*size = uring_post_size(sqe);
-	/* How much a list moves is not known before */
-	if (*size > URING_POSTED_MAX || sqe->opcode == DMANIC_OP_LIST)
+	if (*size > URING_POSTED_MAX)
 		return -EOPNOTSUPP;
+	/* It comes after those; submit_lock is held, so they only get fewer */
+	if (*size + atomic64_read(&queue->taken) > URING_POSTED_MAX)
+		return -EBUSY;
 	/*
 	 * Fully ordered, before asking whether the link is slow: if it becomes
 	 * slow after that, it sees the count first.
@@ -214,7 +233,7 @@ static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *c
 	lockdep_assert_held(&queue->submit_lock);
 	ret = uring_post_check(&sqe, issue_flags);
 	if (!ret && !DMANIC_URING_CANCEL)
-		ret = uring_posted_add(queue->node, &sqe, &size);
+		ret = uring_posted_add(queue, &sqe, &size);
 	if (ret)
 		return ret;
 	op = dmanic_queue_post_begin(queue, &behind);

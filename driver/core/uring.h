@@ -53,6 +53,14 @@ static inline void dmanic_uring_wake(struct dmanic_uring_waits *waits)
 		__dmanic_uring_wake(waits);
 }
 
+u64 __dmanic_uring_taken(const struct dmanic_op *op);
+
+/* What @op, which was taken from the ring, adds to queue->taken */
+static inline u64 dmanic_uring_taken(const struct dmanic_op *op)
+{
+	return DMANIC_URING_CANCEL ? 0 : __dmanic_uring_taken(op);
+}
+
 void dmanic_uring_op_done(struct dmanic_op *op, struct io_uring_cmd **done);
 void dmanic_uring_complete(struct io_uring_cmd *done);
 int dmanic_uring_queue_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);

@@ -40,6 +40,9 @@ struct loop_fabric {
  * @stopped: takes no more
  * @turns: queues that have pending operations, by dmanic_queue.turn; the first
  *	is served next
+ * @hurried: likewise those with io_uring commands nobody can cancel; every
+ *	second turn is theirs
+ * @hurry: the last one was
  * @model: what things pretend to cost
  * @state: of the modelled engine
  */
@@ -57,6 +60,8 @@ struct loop_node {
 	spinlock_t lock; /* protects what follows */
 	bool stopped;
 	struct list_head turns;
+	struct list_head hurried;
+	bool hurry;
 	struct dmanic_model model;
 	struct dmanic_model_state state;
 };

@@ -71,6 +71,38 @@ static bool loop_has_notify(const struct dmanic_op *op)
 	return op->opcode == DMANIC_OP_NOTIFY || (op->flags & DMANIC_SQE_NOTIFY);
 }
 
+/* ---- turns ---- */
+
+/* No queue has something pending; without the lock: not for now */
+static bool loop_idle(const struct loop_node *ln)
+{
+	return list_empty_careful(&ln->turns) && list_empty_careful(&ln->hurried);
+}
+
+/* @queue has something pending: it comes behind the others */
+static void loop_enqueue(struct loop_node *ln, struct dmanic_queue *queue)
+{
+	lockdep_assert_held(&ln->lock);
+	list_move_tail(&queue->turn, dmanic_queue_hurried(queue) ? &ln->hurried :
+								   &ln->turns);
+}
+
+/*
+ * The queue whose turn it is, or NULL. A dying io_uring that cannot cancel its
+ * commands does not wait for what a thousand other queues have to do; nor do
+ * they for those who never stop posting commands.
+ */
+static struct dmanic_queue *loop_turn(struct loop_node *ln)
+{
+	struct list_head *turns;
+
+	lockdep_assert_held(&ln->lock);
+	ln->hurry = !list_empty(&ln->hurried) &&
+		    (!ln->hurry || list_empty(&ln->turns));
+	turns = ln->hurry ? &ln->hurried : &ln->turns;
+	return list_first_entry_or_null(turns, struct dmanic_queue, turn);
+}
+
 /* ---- running and resting ---- */
 
 /* The worker ran until now */
@@ -140,7 +172,7 @@ static void loop_sleep(struct loop_node *ln)
 {
 	loop_worked(ln);
 	set_current_state(TASK_IDLE);
-	if (list_empty_careful(&ln->turns) && !kthread_should_stop())
+	if (loop_idle(ln) && !kthread_should_stop())
 		schedule();
 	__set_current_state(TASK_RUNNING);
 	loop_rested(ln);
@@ -315,7 +347,7 @@ static bool loop_slice_over(struct loop_node *ln, const struct dmanic_op *op, u3
 {
 	if (chunks < LOOP_SLICE)
 		return false;
-	return op->due ? loop_is_list(op) : !list_empty(&ln->turns);
+	return op->due ? loop_is_list(op) : !loop_idle(ln);
 }
 
 /* Do all of @op, or a slice: loop_done() tells */
@@ -392,7 +424,7 @@ static void loop_put_back(struct loop_node *ln, struct dmanic_op *op)
 		op->pending = true;
 		list_add(&op->entry, &queue->pending);
 		if (list_empty(&queue->turn))
-			list_add_tail(&queue->turn, &ln->turns);
+			loop_enqueue(ln, queue);
 	}
 	spin_unlock(&ln->lock);
 	if (given_up)
@@ -452,7 +484,7 @@ static struct dmanic_op *loop_next(struct loop_node *ln)
 	struct dmanic_op *op = NULL;
 
 	spin_lock(&ln->lock);
-	queue = list_first_entry_or_null(&ln->turns, struct dmanic_queue, turn);
+	queue = loop_turn(ln);
 	if (!queue)
 		goto out_unlock;
 	op = list_first_entry(&queue->pending, struct dmanic_op, entry);
@@ -461,7 +493,7 @@ static struct dmanic_op *loop_next(struct loop_node *ln)
 	if (list_empty(&queue->pending))
 		list_del_init(&queue->turn);
 	else
-		list_move_tail(&queue->turn, &ln->turns);
+		loop_enqueue(ln, queue);
 	if (loop_free(ln))
 		op->due = 0;
 	else if (!loop_is_list(op))
@@ -543,7 +575,7 @@ static void loop_take_given_up(struct list_head *from, struct list_head *ops)
 static u64 loop_queue(struct loop_node *ln, struct dmanic_queue *queue,
 		      struct list_head *ops)
 {
-	bool idle = list_empty(&ln->turns);
+	bool idle = loop_idle(ln);
 	struct dmanic_op *op;
 	u64 poster = 0;
 
@@ -553,8 +585,9 @@ static u64 loop_queue(struct loop_node *ln, struct dmanic_queue *queue,
 	list_for_each_entry(op, ops, entry)
 		op->pending = true;
 	list_splice_tail_init(ops, &queue->pending);
-	if (list_empty(&queue->turn))
-		list_add_tail(&queue->turn, &ln->turns);
+	/* Also when it has just become a hurried one */
+	if (list_empty(&queue->turn) || dmanic_queue_hurried(queue))
+		loop_enqueue(ln, queue);
 	/* Under the lock: once stopped, the worker may be gone */
 	if (idle)
 		wake_up_process(ln->worker);
@@ -627,6 +660,7 @@ int dmanic_loop_engine_init(struct loop_node *ln, const char *name)
 
 	spin_lock_init(&ln->lock);
 	INIT_LIST_HEAD(&ln->turns);
+	INIT_LIST_HEAD(&ln->hurried);
 	worker = kthread_create(loop_worker, ln, "dmanic/%s", name);
 	if (IS_ERR(worker))
 		return PTR_ERR(worker);
@@ -658,6 +692,7 @@ void dmanic_loop_engine_stop(struct loop_node *ln)
 
 	dmanic_loop_engine_end(ln);
 	spin_lock(&ln->lock);
+	list_splice_init(&ln->hurried, &ln->turns);
 	list_for_each_entry_safe(queue, next, &ln->turns, turn) {
 		list_splice_tail_init(&queue->pending, &ops);
 		list_del_init(&queue->turn);

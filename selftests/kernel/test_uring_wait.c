@@ -360,6 +360,108 @@ TEST_F(uring_wait, behind_the_queues_own)
 	expect_queue_dies(self, start);
 }
 
+/* Hundreds of gigabytes in one entry */
+#define LIST_ENTRIES	(1U << 18)
+
+/* @list: as segment_make() made it for the node */
+static struct dmanic_sqe long_list(struct uring_wait_self *self,
+				   const struct segment *list)
+{
+	struct dmanic_list_entry *entries = (void *)list->data;
+	unsigned int i;
+
+	for (i = 0; i < LIST_ENTRIES; i++)
+		entries[i] = (struct dmanic_list_entry) { .length = MIB };
+	return sqe_list(0, self->alone.local.id, self->alone.handle, list->id, 0,
+			LIST_ENTRIES);
+}
+
+static struct segment list_make(struct uring_wait_self *self)
+{
+	return segment_make(&self->alone.node,
+			    LIST_ENTRIES * sizeof(struct dmanic_list_entry));
+}
+
+/* What the queue itself has to do does not hold the ring, either. */
+TEST_F(uring_wait, behind_a_long_list)
+{
+	struct segment list = list_make(self);
+	struct dmanic_sqe op = put(self, MIB);
+	unsigned int i;
+	__u64 start;
+
+	make_ring(self, variant);
+	*queue_sqe(&self->queue) = long_list(self, &list);
+	queue_submit(&self->queue);
+	for (i = 0; i < 4; i++) {
+		op.flags = i % 2 ? DMANIC_SQE_FENCE : 0;
+		prep_post(&self->ring, &self->queue, &op)->flags =
+			variant->entry_flags;
+	}
+	submit(self, 4);
+	for (i = 0; i < 4 && !self->cancels; i++)
+		EXPECT_EQ(ring_reap(&self->ring, NULL, NULL), -EBUSY);
+	start = now_ns();
+	io_uring_queue_exit(&self->ring);
+	queue_close(&self->queue);
+	expect_queue_dies(self, start);
+}
+
+#define BUSY_QUEUES	32U
+
+TEST_F(uring_wait, beside_busy_queues)
+{
+	struct segment list = list_make(self);
+	struct dmanic_sqe work = long_list(self, &list), op = put(self, MIB);
+	struct queue busy[BUSY_QUEUES];
+	unsigned int i;
+	__u64 start;
+
+	make_ring(self, variant);
+	for (i = 0; i < BUSY_QUEUES; i++) {
+		busy[i] = queue_make(&self->alone.node, 2, 2);
+		*queue_sqe(&busy[i]) = work;
+		queue_submit(&busy[i]);
+	}
+	for (i = 0; i < 60; i++)
+		prep_post(&self->ring, &self->queue, &op)->flags =
+			variant->entry_flags;
+	submit(self, 60);
+	start = now_ns();
+	io_uring_queue_exit(&self->ring);
+	queue_close(&self->queue);
+	ASSERT_TRUE(WAIT_FOR(queues(self) == BUSY_QUEUES));
+	EXPECT_LT(now_ns() - start, slow_ns(1000));
+	for (i = 0; i < BUSY_QUEUES; i++)
+		queue_close(&busy[i]);
+	expect_queue_dies(self, now_ns());
+}
+
+/* Given up while its bytes are on their way: at the next 256 KiB */
+TEST_F(uring_wait, closed_in_the_middle_of_a_copy)
+{
+	struct segment list = list_make(self);
+	struct dmanic_sqe work = long_list(self, &list);
+	__u8 *target = self->alone.target.data;
+	__u64 start;
+
+	if (!self->cancels)
+		SKIP("no lists here");
+	memset(self->alone.local.data, 0x11, MIB);
+	make_ring(self, variant);
+	prep_post(&self->ring, &self->queue, &work)->flags = variant->entry_flags;
+	submit(self, 1);
+	ASSERT_TRUE(WAIT_FOR(*(volatile __u8 *)target == 0x11));
+	start = now_ns();
+	io_uring_queue_exit(&self->ring);
+	queue_close(&self->queue);
+	expect_queue_dies(self, start);
+	memset(target, 0x99, MIB);
+	breathe();
+	EXPECT_EQ(target[0], 0x99);
+	EXPECT_EQ(memcmp(target, target + 1, MIB - 1), 0);
+}
+
 /* An op that was given up is as good as new for the next. */
 TEST_F(uring_wait, ops_are_used_again)
 {

@@ -411,7 +411,8 @@ struct dmanic_irq_wait {
  * cannot be cancelled, so what might take long is refused: -EOPNOTSUPP for waits,
  * for LIST, for operations of more than DMANIC_URING_POST_MAX bytes (a block of
  * a strided one counts 64 more), and on a link that models costs; -EBUSY when as
- * much is in flight on the device.
+ * much is in flight on the device, or has been taken from the queue's ring and
+ * is not done (a LIST there is always too much).
  */
 #define DMANIC_URING_POST_MAX	((1U << 28) - 4096)
 
