@@ -87,7 +87,9 @@ TEST(control, monitor_is_for_those_named)
 	    " & p=$!; while kill -0 $p 2>/dev/null; do nicctl dev set @0 seed 3; done; wait $p");
 	EXPECT_EQ(output.out[0], 0);
 	EXPECT_HAS(output.err, "0 of 1 events came");
-	RUN(0, "nicctl monitor dev @1 timeout 1ms");
+	RUN(0, "nicctl monitor dev @1 timeout 0.001");
+	EXPECT_EQ(output.out[0], 0);
+	RUN(0, "nicctl monitor dev @1 timeout 1000us");
 	EXPECT_EQ(output.out[0], 0);
 }
 
@@ -96,6 +98,10 @@ TEST(control, monitor_ends_by_signals)
 	RUN(0, "nicctl monitor" LISTENING "kill -TERM $p; wait $p");
 	EXPECT_EQ(output.out[0], 0);
 	RUN(0, "nicctl monitor" LISTENING "kill -INT $p; wait $p");
+	EXPECT_EQ(output.out[0], 0);
+	/* And not by a time that is longer than the clock goes */
+	RUN(0, "nicctl monitor count 1 timeout 18446744073s" LISTENING
+	    "kill -TERM $p; wait $p");
 	EXPECT_EQ(output.out[0], 0);
 }
 
