@@ -98,6 +98,7 @@ static int dmanic_stats_put(struct sk_buff *skb, struct dmanic_node *node)
 	int i;
 
 	if (nla_put_string(skb, DMANIC_A_NAME, node->name) ||
+	    nla_put_string(skb, DMANIC_A_TYPE, node->link->type) ||
 	    nla_put_u32(skb, DMANIC_A_NODE, node->id) ||
 	    nla_put_string(skb, DMANIC_A_FABRIC, node->fabric))
 		return -EMSGSIZE;

@@ -5,7 +5,7 @@
  * A worker does the node's operations, each queue's in the order they were
  * posted, the queues in turn. Data are copied once, from the pages of the
  * initiator's segment to those of the target's: by the CPU, or by a DMA engine
- * of the machine where that is faster (dma.c).
+ * of the machine where that is faster (dma_copy.c).
  *
  * Without a model an operation that is longer than a slice goes back to its
  * queue when others wait: who posts gigabytes does not hold up who posts a

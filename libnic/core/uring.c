@@ -91,9 +91,16 @@ enum nic_status nic_uring_status(int res)
 
 /* ---- operations ---- */
 
+static int fail_flags(const struct nic_ctx *ctx)
+{
+	return nic_fail_text(ctx, -EINVAL,
+			     "cannot prepare an entry: the only flag is NIC_FENCE");
+}
+
+/* @ctx: the queue's */
 static inline __attribute__((always_inline)) int
-prep_post(void *sqe, const struct nic_queue *queue, const struct dmanic_sqe *op,
-	  unsigned int flags)
+prep_post(void *sqe, const struct nic_queue *queue, const struct nic_ctx *ctx,
+	  const struct dmanic_sqe *op, unsigned int flags)
 {
 	struct entry_large large = {
 		.entry = {
@@ -105,7 +112,7 @@ prep_post(void *sqe, const struct nic_queue *queue, const struct dmanic_sqe *op,
 	};
 
 	if (__builtin_expect(flags & ~NIC_FENCE, 0))
-		return -EINVAL;
+		return fail_flags(ctx);
 	large.op.flags |= (__u8)flags;
 	memcpy(sqe, &large, sizeof(large));
 	return 0;
@@ -115,7 +122,8 @@ int nic_uring_prep_nop(void *sqe, const struct nic_queue *queue, unsigned int fl
 {
 	const struct dmanic_sqe op = { .opcode = DMANIC_OP_NOP };
 
-	return prep_post(sqe, queue, &op, flags);
+	/* Only queue.c knows the context, and there is no other object */
+	return prep_post(sqe, queue, NULL, &op, flags);
 }
 
 static inline __attribute__((always_inline)) struct dmanic_sqe
@@ -131,16 +139,25 @@ op_move(uint8_t opcode, const struct nic_segment *seg, uint64_t offset,
 	};
 }
 
+static inline __attribute__((always_inline)) int
+prep_move(void *sqe, const struct nic_queue *queue, uint8_t opcode,
+	  const struct nic_segment *seg, uint64_t offset,
+	  const struct nic_remote *remote, uint64_t remote_offset, uint64_t bytes,
+	  unsigned int flags)
+{
+	struct dmanic_sqe op = op_move(opcode, seg, offset, remote, remote_offset);
+
+	op.length = bytes;
+	return prep_post(sqe, queue, seg->ctx, &op, flags);
+}
+
 int nic_uring_prep_put(void *sqe, const struct nic_queue *queue,
 		       const struct nic_segment *seg, uint64_t offset,
 		       const struct nic_remote *remote, uint64_t remote_offset,
 		       uint64_t bytes, unsigned int flags)
 {
-	struct dmanic_sqe op = op_move(DMANIC_OP_WRITE, seg, offset, remote,
-				       remote_offset);
-
-	op.length = bytes;
-	return prep_post(sqe, queue, &op, flags);
+	return prep_move(sqe, queue, DMANIC_OP_WRITE, seg, offset, remote,
+			 remote_offset, bytes, flags);
 }
 
 int nic_uring_prep_get(void *sqe, const struct nic_queue *queue,
@@ -148,11 +165,8 @@ int nic_uring_prep_get(void *sqe, const struct nic_queue *queue,
 		       const struct nic_remote *remote, uint64_t remote_offset,
 		       uint64_t bytes, unsigned int flags)
 {
-	struct dmanic_sqe op = op_move(DMANIC_OP_READ, seg, offset, remote,
-				       remote_offset);
-
-	op.length = bytes;
-	return prep_post(sqe, queue, &op, flags);
+	return prep_move(sqe, queue, DMANIC_OP_READ, seg, offset, remote,
+			 remote_offset, bytes, flags);
 }
 
 int nic_uring_prep_put_notify(void *sqe, const struct nic_queue *queue,
@@ -169,7 +183,7 @@ int nic_uring_prep_put_notify(void *sqe, const struct nic_queue *queue,
 	op.length = bytes;
 	op.notify = irq->handle;
 	op.payload = payload;
-	return prep_post(sqe, queue, &op, flags);
+	return prep_post(sqe, queue, seg->ctx, &op, flags);
 }
 
 static int prep_strided(void *sqe, const struct nic_queue *queue, uint8_t opcode,
@@ -183,7 +197,7 @@ static int prep_strided(void *sqe, const struct nic_queue *queue, uint8_t opcode
 	op.count = stride->count;
 	op.local_stride = stride->local_stride;
 	op.remote_stride = stride->remote_stride;
-	return prep_post(sqe, queue, &op, flags);
+	return prep_post(sqe, queue, seg->ctx, &op, flags);
 }
 
 int nic_uring_prep_put_strided(void *sqe, const struct nic_queue *queue,
@@ -218,7 +232,7 @@ int nic_uring_prep_notify(void *sqe, const struct nic_queue *queue,
 		.payload = payload,
 	};
 
-	return prep_post(sqe, queue, &op, flags);
+	return prep_post(sqe, queue, irq->ctx, &op, flags);
 }
 
 /* ---- what fits entries of 64 bytes ---- */

@@ -37,8 +37,10 @@ extern "C" {
  *
  * Without NIC_URING_WAIT the kernel cannot cancel commands. Then wait with
  * IORING_OP_POLL_ADD for POLLIN on nic_queue_fd() or nic_irq_fd(). And operations
- * that might take long are refused (NIC_UNSUPPORTED): above 256 MiB, lists, and
- * all on a link with a cost model.
+ * that might take long are refused (NIC_UNSUPPORTED): of more than 256 MiB less
+ * 4096 bytes, each block of a strided one counting 64 bytes more; and all on a
+ * link with a cost model. At most 256 MiB are in flight on the device, each
+ * operation counting 4096 bytes more (else NIC_LIMIT).
  *
  * Return: NIC_URING_* or 0. Thread-safe.
  */
@@ -49,8 +51,8 @@ unsigned int nic_uring_features(const struct nic_ctx *ctx);
  * @res: of its completion entry (cqe->res)
  *
  * Return: enum nic_status: NIC_OK for zero and above. NIC_LIMIT also for -EBUSY:
- * as many operations are in flight as the queue has completions, take completions
- * and post again. NIC_TIMED_OUT also for a wait's time-out, NIC_LINK_DOWN also
+ * as many operations are in flight as the queue has completions, or as much as
+ * nic_uring_features() tells; take completions and post again. NIC_TIMED_OUT also for a wait's time-out, NIC_LINK_DOWN also
  * when the device was removed. Thread-safe.
  */
 enum nic_status nic_uring_status(int res);
@@ -63,7 +65,7 @@ enum nic_status nic_uring_status(int res);
  * @queue: the queue
  * @flags: NIC_FENCE: start after everything posted before on @queue
  *
- * Return: 0; -EINVAL: unknown flags (all of these).
+ * Return: 0; -EINVAL: unknown flags (all of these), see nic_error_detail(NULL).
  */
 int nic_uring_prep_nop(void *sqe, const struct nic_queue *queue, unsigned int flags);
 

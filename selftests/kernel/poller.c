@@ -10,6 +10,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+struct poller_pair poller_pair_make(__u64 bytes)
+{
+	struct poller_pair pair;
+
+	pair.node = node_open(&fabric, 0);
+	pair.peer = node_open(&fabric, 1);
+	pair.local = segment_make(&pair.node, bytes);
+	pair.target = segment_make(&pair.peer, bytes);
+	segment_export(&pair.target, DMANIC_RIGHT_WRITE | DMANIC_RIGHT_READ);
+	pair.handle = segment_connect(&pair.node, &pair.target);
+	return pair;
+}
+
 struct queue poller_make(const struct node *node, __u32 sq_entries,
 			 __u32 cq_entries, __u32 idle_us)
 {
@@ -43,6 +56,38 @@ bool poller_publish(struct queue *queue)
 		return false;
 	poller_wake(queue);
 	return true;
+}
+
+void poller_put(const struct poller_pair *pair, struct queue *queue,
+		__u64 cookie)
+{
+	struct dmanic_sqe *sqe = queue_sqe(queue);
+
+	*sqe = sqe_move(DMANIC_OP_WRITE, pair->local.id, 0, pair->handle, 0, 8);
+	sqe->cookie = cookie;
+}
+
+void poller_put_some(const struct poller_pair *pair, struct queue *queue,
+		     __u64 cookie, unsigned int nr)
+{
+	while (nr--)
+		poller_put(pair, queue, cookie++);
+}
+
+void poller_reap_some(struct queue *queue, __u64 cookie, unsigned int nr)
+{
+	__u64 end = now_ns() + slow_ns(20000);
+	struct dmanic_cqe cqe;
+
+	while (nr) {
+		if (!queue_reap(queue, &cqe)) {
+			ASSERT_LT(now_ns(), end);
+			continue;
+		}
+		ASSERT_EQ(cqe.cookie, cookie++);
+		ASSERT_EQ(cqe.status, DMANIC_STATUS_OK);
+		nr--;
+	}
 }
 
 /* The first line of a file in /proc/<pid>; false: there is none */

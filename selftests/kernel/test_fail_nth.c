@@ -6,22 +6,19 @@
  * (Documentation/fault-injection in the kernel): the first fault in the call
  * is injected, then the second, until the call meets none. A call that failed
  * must have left every count as it was, and no connection, and the same call
- * must work then. Needs a kernel with fault injection.
+ * must work then. Netlink: test_fail_nth_netlink.c.
  *
  * Flags: -luring
  */
-#include "listener.h"
+#include "injection.h"
 #include "remote_map.h"
 #include "uring_test.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FAULTS_MAX	3000	/* a call that meets more is not believed */
 #define LARGE		(3UL << 20)
 
 static const __u64 secret[2] = { 3, 4 };
@@ -54,66 +51,6 @@ FIXTURE_VARIANT(fail_nth) {
 	int (*call)(struct fail_nth_self *self);
 	void (*undo)(struct fail_nth_self *self);
 };
-
-/* ---- the injection ---- */
-
-static void put_setting(const char *file, const char *value)
-{
-	char path[96];
-	FILE *stream;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/%s", file);
-	stream = fopen(path, "we");
-	if (!stream)
-		return;
-	fputs(value, stream);
-	fclose(stream);
-}
-
-/* All kinds of allocation, at any size, without a word in the kernel log */
-static int injection_open(void)
-{
-	int control = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-
-	if (control < 0)
-		SKIP("this kernel has no fault injection (fail-nth)");
-	put_setting("failslab/ignore-gfp-wait", "N");
-	put_setting("failslab/cache-filter", "N");
-	put_setting("failslab/task-filter", "Y");
-	put_setting("failslab/verbose", "0");
-	put_setting("fail_page_alloc/ignore-gfp-wait", "N");
-	put_setting("fail_page_alloc/ignore-gfp-highmem", "N");
-	put_setting("fail_page_alloc/min-order", "0");
-	put_setting("fail_page_alloc/task-filter", "Y");
-	put_setting("fail_page_alloc/verbose", "0");
-	put_setting("fail_usercopy/task-filter", "Y");
-	put_setting("fail_usercopy/verbose", "0");
-	return control;
-}
-
-static void injection_arm(int control, unsigned int nth)
-{
-	char text[16];
-	int length = snprintf(text, sizeof(text), "%u", nth);
-
-	ASSERT_EQ(pwrite(control, text, length, 0), length);
-}
-
-/*
- * Whether the fault was injected. Reading and writing the file copy from and
- * to the user too, so they may be what meets it: then it was not the call.
- */
-static bool injection_disarm(int control)
-{
-	char text[16] = "";
-	bool injected = false;
-
-	if (pread(control, text, sizeof(text) - 1, 0) > 0)
-		injected = !atoi(text);
-	while (pwrite(control, "0", 1, 0) != 1)
-		;
-	return injected;
-}
 
 /* ---- the calls ---- */
 
@@ -592,138 +529,6 @@ TEST_F_TIMEOUT(fail_nth, each_failure_leaves_nothing, 60)
 	/* At least the argument's way in and out, or an allocation */
 	EXPECT_GT(nth, 1);
 	ASSERT_LT(nth, FAULTS_MAX);
-}
-
-/* ---- netlink: the answer may be lost, the work may not be half done ---- */
-
-static int no_errors(const struct nlmsghdr *header, void *data)
-{
-	(void)header;
-	(void)data;
-	return MNL_CB_OK;
-}
-
-/* Send under injection. 0 or -errno as told, 1 when nothing was told */
-static int send_armed(int control, unsigned int nth, struct request *request,
-		      bool *injected)
-{
-	struct mnl_socket *socket = mnl_socket_open2(NETLINK_GENERIC,
-						     SOCK_CLOEXEC |
-						     SOCK_NONBLOCK);
-	char buffer[8192] __attribute__((aligned(8)));
-	ssize_t length;
-	int ret;
-
-	ASSERT_TRUE(socket);
-	ASSERT_EQ(mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID), 0);
-	injection_arm(control, nth);
-	ret = mnl_socket_sendto(socket, request->header,
-				request->header->nlmsg_len) < 0 ? -errno : 1;
-	*injected = injection_disarm(control);
-	while (ret == 1) {
-		length = mnl_socket_recvfrom(socket, buffer, sizeof(buffer));
-		if (length <= 0)
-			break;
-		ret = mnl_cb_run(buffer, length, 0,
-				 mnl_socket_get_portid(socket), no_errors,
-				 NULL);
-		if (ret < 0)
-			ret = -errno;
-	}
-	mnl_socket_close(socket);
-	return ret;
-}
-
-static void request_new(struct request *request, const char *prefix)
-{
-	request_begin(request, DMANIC_GENL_CMD_DEV_NEW, 0);
-	mnl_attr_put_strz(request->header, DMANIC_A_TYPE, "loop");
-	mnl_attr_put_strz(request->header, DMANIC_A_NAME, prefix);
-	mnl_attr_put_u32(request->header, DMANIC_A_NODES, 2);
-}
-
-static void request_delete(struct request *request, const char *prefix)
-{
-	request_begin(request, DMANIC_GENL_CMD_DEV_DEL, 0);
-	mnl_attr_put_strz(request->header, DMANIC_A_FABRIC, prefix);
-}
-
-TEST_TIMEOUT(fail_nth, netlink_new_is_all_or_nothing, 120)
-{
-	int control = injection_open(), ret;
-	char prefix[DMANIC_NAME_MAX];
-	struct request request;
-	bool injected = true;
-	unsigned int nth, nodes;
-
-	snprintf(prefix, sizeof(prefix), "t%da_", getpid());
-	for (nth = 1; nth < FAULTS_MAX; nth++) {
-		request_new(&request, prefix);
-		ret = send_armed(control, nth, &request, &injected);
-		nodes = device_dump(prefix, NULL, 0);
-		if (!injected)
-			break;
-		EXPECT_TRUE(nodes == 0 || nodes == 2);
-		if (ret <= 0)
-			EXPECT_EQ(nodes, ret ? 0 : 2);
-		if (nodes)
-			ASSERT_EQ(fabric_delete(prefix, true), 0);
-		ASSERT_TRUE(!harness_failed());
-	}
-	harness_note("%u faults", nth - 1);
-	EXPECT_EQ(ret, 0);
-	EXPECT_EQ(nodes, 2);
-	EXPECT_GT(nth, 10);
-}
-
-/* With a listener; a message that could not be made is one he knows he lost */
-static struct listener listener;
-
-static bool heard(__u32 kind, unsigned int wanted)
-{
-	struct device event;
-	unsigned int n = 0;
-	bool lost = false;
-	int ret;
-
-	do {
-		ret = listener_next(&listener, &event);
-		n += !ret && event.event == kind;
-		lost |= ret == -ENOBUFS;
-	} while (!ret || ret == -ENOBUFS);
-	return ret == -EAGAIN && (lost || n == wanted);
-}
-
-TEST_TIMEOUT(fail_nth, netlink_delete_is_all_or_nothing, 120)
-{
-	int control = injection_open(), ret;
-	struct request request;
-	bool injected = true;
-	unsigned int nth, nodes;
-	struct fabric own;
-
-	listener_open(&listener, 0);
-	for (nth = 1; nth < FAULTS_MAX; nth++) {
-		fabric_make(&own, "a", 2, NULL);
-		request_delete(&request, own.prefix);
-		ret = send_armed(control, nth, &request, &injected);
-		nodes = device_dump(own.prefix, NULL, 0);
-		EXPECT_TRUE(heard(DMANIC_EVENT_REMOVED, 2 - nodes));
-		if (!injected)
-			break;
-		EXPECT_TRUE(nodes == 0 || nodes == 2);
-		if (ret <= 0)
-			EXPECT_EQ(nodes, ret ? 2 : 0);
-		if (nodes)
-			ASSERT_EQ(fabric_delete(own.prefix, true), 0);
-		heard(DMANIC_EVENT_REMOVED, 2);
-		ASSERT_TRUE(!harness_failed());
-	}
-	harness_note("%u faults", nth - 1);
-	EXPECT_EQ(ret, 0);
-	EXPECT_EQ(nodes, 0);
-	EXPECT_GT(nth, 1);
-	listener_close(&listener);
 }
 
 FABRIC_TEST_MAIN()

@@ -6,35 +6,20 @@
  * closes, kills, revokes or destroys; interrupted for others it is moved whole;
  * and with a model it costs its bytes.
  */
-#include "dmanic_test.h"
+#include "sharing.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MIB	(1UL << 20)
-#define BIG	(16 * MIB)
 #define ENTRIES	(MIB / 2)
 #define LIST	(ENTRIES * sizeof(struct dmanic_list_entry))
-/* Above what the poster does itself */
-#define SMALL	16384UL
 
 FIXTURE(share) {
-	struct node node;
-	struct node other;	/* the same device, another context */
-	struct node peer;
-	struct segment local;
-	struct segment remote;
+	struct sharing sharing;
 	struct segment list;
 	struct dmanic_list_entry *entries;
-	struct queue queue;
-	__u32 handle;
-	struct segment small;
-	struct queue small_queue;
-	__u32 small_handle;
-	bool stop;
 };
 
 enum shape { EMPTY, TINY, HUGE_BLOCKS };
@@ -68,20 +53,9 @@ static void list_write(struct share_self *self, enum shape shape)
 
 FIXTURE_SETUP(share)
 {
-	self->node = node_open(&fabric, 0);
-	self->other = node_open(&fabric, 0);
-	self->peer = node_open(&fabric, 1);
-	self->local = segment_make(&self->node, BIG);
-	self->remote = segment_make(&self->peer, BIG + SMALL);
-	self->list = segment_make(&self->node, LIST);
+	self->sharing = sharing_make();
+	self->list = segment_make(&self->sharing.node, LIST);
 	self->entries = (void *)self->list.data;
-	segment_export(&self->remote, DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE);
-	self->handle = segment_connect(&self->node, &self->remote);
-	self->queue = queue_make(&self->node, 64, 64);
-	self->small = segment_make(&self->other, SMALL);
-	self->small_handle = segment_connect(&self->other, &self->remote);
-	self->small_queue = queue_make(&self->other, 2, 2);
-	self->stop = false;
 	list_write(self, variant->shape);
 }
 
@@ -91,49 +65,41 @@ FIXTURE_TEARDOWN(share)
 
 static struct dmanic_sqe sqe_all(struct share_self *self, __u32 direction)
 {
-	return sqe_list(direction, self->local.id, self->handle, self->list.id,
-			0, ENTRIES);
+	const struct sharing *sharing = &self->sharing;
+
+	return sqe_list(direction, sharing->local.id, sharing->handle,
+			self->list.id, 0, ENTRIES);
 }
 
 static void post_many(struct share_self *self, __u32 direction)
 {
+	struct sharing *sharing = &self->sharing;
 	unsigned int i;
 
 	for (i = 0; i < 64; i++)
-		*queue_sqe(&self->queue) = sqe_all(self, direction);
-	queue_submit(&self->queue);
-}
-
-static void put_small(struct share_self *self)
-{
-	struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, self->small.id, 0,
-					 self->small_handle, BIG, SMALL);
-
-	ASSERT_EQ(queue_run(&self->small_queue, &sqe).status, DMANIC_STATUS_OK);
-}
-
-static unsigned int completed(const struct queue *queue)
-{
-	return load32(&queue->ring->cq_tail) - queue->head;
+		*queue_sqe(&sharing->queue) = sqe_all(self, direction);
+	queue_submit(&sharing->queue);
 }
 
 /* 64 of them are seconds of work; a put takes its turn between two slices. */
 TEST_F_TIMEOUT(share, does_not_hold_up_others, 60)
 {
+	struct sharing *sharing = &self->sharing;
 	__u64 begun;
 	unsigned int i;
 
 	post_many(self, variant->direction);
 	begun = now_ns();
 	for (i = 0; i < 20; i++)
-		put_small(self);
+		sharing_put(sharing);
 	EXPECT_LT(now_ns() - begun, slow_ns(2000));
-	EXPECT_LT(completed(&self->queue), 64);
-	queue_close(&self->queue);
+	EXPECT_LT(sharing_completed(&sharing->queue), 64);
+	queue_close(&sharing->queue);
 }
 
 TEST_F_TIMEOUT(share, can_be_closed, 60)
 {
+	struct sharing *sharing = &self->sharing;
 	__u64 begun;
 	unsigned int n;
 
@@ -141,14 +107,15 @@ TEST_F_TIMEOUT(share, can_be_closed, 60)
 		post_many(self, variant->direction);
 		breathe();
 		begun = now_ns();
-		queue_close(&self->queue);
+		queue_close(&sharing->queue);
 		EXPECT_LT(now_ns() - begun, slow_ns(500));
-		self->queue = queue_make(&self->node, 64, 64);
+		sharing->queue = queue_make(&sharing->node, 64, 64);
 	}
 }
 
 TEST_F_TIMEOUT(share, can_be_killed, 60)
 {
+	struct sharing *sharing = &self->sharing;
 	__u64 begun;
 	pid_t child;
 	int status;
@@ -161,12 +128,12 @@ TEST_F_TIMEOUT(share, can_be_killed, 60)
 		struct segment list = segment_make(&node, LIST);
 		struct queue queue = queue_make(&node, 64, 64);
 
-		self->node = node;
-		self->local = local;
+		sharing->node = node;
+		sharing->local = local;
 		self->list = list;
 		self->entries = (void *)list.data;
-		self->queue = queue;
-		self->handle = segment_connect(&node, &self->remote);
+		sharing->queue = queue;
+		sharing->handle = segment_connect(&node, &sharing->remote);
 		list_write(self, variant->shape);
 		post_many(self, variant->direction);
 		raise(SIGKILL);
@@ -175,13 +142,14 @@ TEST_F_TIMEOUT(share, can_be_killed, 60)
 	ASSERT_EQ(waitpid(child, &status, 0), child);
 	ASSERT_TRUE(WIFSIGNALED(status));
 	begun = now_ns();
-	put_small(self);
+	sharing_put(sharing);
 	EXPECT_LT(now_ns() - begun, slow_ns(500));
 }
 
 /* Between two chunks of copying */
 TEST_F_TIMEOUT(share, target_can_be_revoked, 60)
 {
+	struct sharing *sharing = &self->sharing;
 	struct dmanic_cqe cqe;
 	unsigned int i, refused = 0;
 	__u64 begun;
@@ -189,10 +157,10 @@ TEST_F_TIMEOUT(share, target_can_be_revoked, 60)
 	post_many(self, variant->direction);
 	breathe();
 	begun = now_ns();
-	ASSERT_EQ(segment_revoke(&self->remote), 0);
+	ASSERT_EQ(segment_revoke(&sharing->remote), 0);
 	EXPECT_LT(now_ns() - begun, slow_ns(500));
 	for (i = 0; i < 64; i++) {
-		cqe = queue_wait(&self->queue);
+		cqe = queue_wait(&sharing->queue);
 		if (cqe.status)
 			ASSERT_EQ(cqe.status, DMANIC_STATUS_NO_SEGMENT);
 		refused += !!cqe.status;
@@ -200,19 +168,12 @@ TEST_F_TIMEOUT(share, target_can_be_revoked, 60)
 	EXPECT_GT(refused, 0);
 }
 
-static void *keep_putting(void *data)
-{
-	struct share_self *self = data;
-
-	while (!__atomic_load_n(&self->stop, __ATOMIC_RELAXED))
-		put_small(self);
-	return NULL;
-}
-
 static void expect_moved(struct share_self *self, __u32 direction)
 {
-	const __u8 *from = direction ? self->remote.data : self->local.data;
-	const __u8 *to = direction ? self->local.data : self->remote.data;
+	const struct sharing *sharing = &self->sharing;
+	const __u8 *local = sharing->local.data, *remote = sharing->remote.data;
+	const __u8 *from = direction ? remote : local;
+	const __u8 *to = direction ? local : remote;
 	__u64 i;
 
 	for (i = 0; i < ENTRIES; i++) {
@@ -227,29 +188,28 @@ static void expect_moved(struct share_self *self, __u32 direction)
 /* And list and local memory are held while it is carried out. */
 TEST_F_TIMEOUT(share, interrupted_and_destroyed_it_is_moved_exactly, 60)
 {
+	struct sharing *sharing = &self->sharing;
 	struct dmanic_sqe sqe = sqe_all(self, variant->direction);
 	struct dmanic_cqe cqe;
-	pthread_t thread;
 
 	if (variant->shape != TINY)
 		SKIP("there is nothing to look at, or too much");
-	fill(self->local.data, BIG, 1);
-	fill(self->remote.data, BIG, 2);
-	ASSERT_EQ(pthread_create(&thread, NULL, keep_putting, self), 0);
-	*queue_sqe(&self->queue) = sqe;
-	queue_submit(&self->queue);
+	fill(sharing->local.data, BIG, 1);
+	fill(sharing->remote.data, BIG, 2);
+	sharing_begin(sharing);
+	*queue_sqe(&sharing->queue) = sqe;
+	queue_submit(&sharing->queue);
 	EXPECT_EQ(segment_destroy(&self->list), 0);
-	EXPECT_EQ(segment_destroy(&self->local), 0);
-	cqe = queue_wait(&self->queue);
-	__atomic_store_n(&self->stop, true, __ATOMIC_RELAXED);
-	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	EXPECT_EQ(segment_destroy(&sharing->local), 0);
+	cqe = queue_wait(&sharing->queue);
+	sharing_end(sharing);
 	EXPECT_EQ(cqe.status, DMANIC_STATUS_OK);
 	EXPECT_EQ(cqe.result, 5 * ENTRIES);
 	expect_moved(self, variant->direction);
 	/* Both are gone for the next one */
-	*queue_sqe(&self->queue) = sqe;
-	queue_submit(&self->queue);
-	EXPECT_EQ(queue_wait(&self->queue).status, DMANIC_STATUS_NO_SEGMENT);
+	*queue_sqe(&sharing->queue) = sqe;
+	queue_submit(&sharing->queue);
+	EXPECT_EQ(queue_wait(&sharing->queue).status, DMANIC_STATUS_NO_SEGMENT);
 }
 
 /* ---- with a model ---- */
@@ -311,7 +271,7 @@ TEST_TIMEOUT(list_model, does_not_hold_up_others, 60)
 	for (n = 0; n < 3; n++)
 		EXPECT_EQ(queue_run(&other, &put).status, DMANIC_STATUS_OK);
 	EXPECT_LT(now_ns() - begun, slow_ns(2000));
-	EXPECT_EQ(completed(&queue), 0);
+	EXPECT_EQ(sharing_completed(&queue), 0);
 	queue_close(&queue);
 }
 

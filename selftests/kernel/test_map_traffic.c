@@ -29,16 +29,15 @@ FIXTURE(traffic) {
 	__u64 stores[WRITERS];
 	__u64 lost[WRITERS];
 	pthread_t threads[WRITERS];
+	struct writer {
+		struct traffic_self *self;
+		unsigned int index;
+	} writers[WRITERS];
 };
 
 FIXTURE_VARIANT(traffic) {
 	bool user;
 	void *(*writers[WRITERS])(void *data);
-};
-
-struct writer {
-	struct traffic_self *self;
-	unsigned int index;
 };
 
 static bool stopped(const struct traffic_self *self)
@@ -208,11 +207,12 @@ static bool all_bytes(const __u8 *data, __u8 value)
 	return data[0] == value && !memcmp(data, data + 1, BYTES - 1);
 }
 
-/* Time enough for thousands of stores of each writer */
+/* It stays as its owner writes it, in time for thousands of stores of each */
 static void expect_still(struct traffic_self *self, __u8 value)
 {
 	unsigned int i;
 
+	memset(self->target.data, value, BYTES);
 	for (i = 0; i < 10; i++)
 		breathe();
 	ASSERT_TRUE(all_bytes(self->target.data, value));
@@ -229,15 +229,19 @@ static void wait_stores(struct traffic_self *self, unsigned int more)
 	}
 }
 
-static void traffic_start(struct traffic_self *self, struct writer *writers,
+/* A new target, and stores into it */
+static void traffic_start(struct traffic_self *self,
 			  const struct traffic_variant *variant)
 {
 	unsigned int i;
 
+	target_new(self, variant->user);
+	target_export(self);
 	for (i = 0; i < WRITERS; i++) {
-		writers[i] = (struct writer) { self, i };
+		self->writers[i] = (struct writer) { self, i };
 		ASSERT_EQ(pthread_create(&self->threads[i], NULL,
-					 variant->writers[i], &writers[i]), 0);
+					 variant->writers[i],
+					 &self->writers[i]), 0);
 	}
 }
 
@@ -258,16 +262,12 @@ static void traffic_stop(struct traffic_self *self)
 /* Revoked, it is the owner's: whatever he puts there stays. */
 TEST_F_TIMEOUT(traffic, revoked_memory_is_still, 60)
 {
-	struct writer writers[WRITERS];
 	unsigned int round;
 
-	target_new(self, variant->user);
-	target_export(self);
-	traffic_start(self, writers, variant);
+	traffic_start(self, variant);
 	for (round = 0; round < ROUNDS; round++) {
 		wait_stores(self, 20);
 		ASSERT_EQ(segment_revoke(&self->target), 0);
-		memset(self->target.data, round, BYTES);
 		expect_still(self, round);
 		target_export(self);
 	}
@@ -277,16 +277,12 @@ TEST_F_TIMEOUT(traffic, revoked_memory_is_still, 60)
 /* Destroyed, it is somebody else's. */
 TEST_F_TIMEOUT(traffic, destroyed_memory_is_still, 60)
 {
-	struct writer writers[WRITERS];
 	unsigned int round;
 
-	target_new(self, variant->user);
-	target_export(self);
-	traffic_start(self, writers, variant);
+	traffic_start(self, variant);
 	for (round = 0; round < ROUNDS; round++) {
 		wait_stores(self, 20);
 		ASSERT_EQ(segment_destroy(&self->target), 0);
-		memset(self->target.data, round, BYTES);
 		expect_still(self, round);
 		segment_unmap(&self->target);
 		target_new(self, variant->user);
@@ -298,7 +294,6 @@ TEST_F_TIMEOUT(traffic, destroyed_memory_is_still, 60)
 /* A node that failed is left alone at once, too. */
 TEST_F_TIMEOUT(traffic, failed_node_is_still, 60)
 {
-	struct writer writers[WRITERS];
 	struct fabric own;
 	unsigned int round;
 	const char *name;
@@ -306,14 +301,11 @@ TEST_F_TIMEOUT(traffic, failed_node_is_still, 60)
 	fabric_make(&own, "a", 2, NULL);
 	self->owner = node_open(&own, 0);
 	self->peer = node_open(&own, 1);
-	target_new(self, variant->user);
-	target_export(self);
-	traffic_start(self, writers, variant);
+	traffic_start(self, variant);
 	for (round = 0; round < ROUNDS; round++) {
 		name = round & 1 ? self->peer.name : self->owner.name;
 		wait_stores(self, 20);
 		ASSERT_EQ(device_set_failed(name, true), 0);
-		memset(self->target.data, round, BYTES);
 		expect_still(self, round);
 		ASSERT_EQ(device_set_failed(name, false), 0);
 		/* Restarted, nobody is connected any more */

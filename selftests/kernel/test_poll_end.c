@@ -21,59 +21,16 @@
 #define BYTES	4096U
 
 FIXTURE(poll_end) {
-	struct node node;
-	struct node peer;
-	struct segment local;
-	struct segment target;
-	__u32 handle;
+	struct poller_pair pair;
 };
 
 FIXTURE_SETUP(poll_end)
 {
-	self->node = node_open(&fabric, 0);
-	self->peer = node_open(&fabric, 1);
-	self->local = segment_make(&self->node, BYTES);
-	self->target = segment_make(&self->peer, BYTES);
-	segment_export(&self->target, DMANIC_RIGHT_WRITE | DMANIC_RIGHT_READ);
-	self->handle = segment_connect(&self->node, &self->target);
+	self->pair = poller_pair_make(BYTES);
 }
 
 FIXTURE_TEARDOWN(poll_end)
 {
-}
-
-/* A put of 8 bytes, told by its cookie */
-static void put(const struct poll_end_self *self, struct queue *queue,
-		__u64 cookie)
-{
-	struct dmanic_sqe *sqe = queue_sqe(queue);
-
-	*sqe = sqe_move(DMANIC_OP_WRITE, self->local.id, 0, self->handle, 0, 8);
-	sqe->cookie = cookie;
-}
-
-static void put_some(const struct poll_end_self *self, struct queue *queue,
-		     __u64 cookie, unsigned int nr)
-{
-	while (nr--)
-		put(self, queue, cookie++);
-}
-
-/* Without a system call: @nr completions, in order, all well */
-static void reap_some(struct queue *queue, __u64 cookie, unsigned int nr)
-{
-	__u64 end = now_ns() + slow_ns(20000);
-	struct dmanic_cqe cqe;
-
-	while (nr) {
-		if (!queue_reap(queue, &cqe)) {
-			ASSERT_LT(now_ns(), end);
-			continue;
-		}
-		ASSERT_EQ(cqe.cookie, cookie++);
-		ASSERT_EQ(cqe.status, DMANIC_STATUS_OK);
-		nr--;
-	}
 }
 
 /* ---- with its queue ---- */
@@ -85,8 +42,8 @@ TEST_F_TIMEOUT(poll_end, thousands_of_queues, 120)
 	struct queue queue;
 
 	for (i = 0; i < nr; i++) {
-		queue = poller_make(&self->node, 8, 8, i & 1 ? 1 : 0);
-		put_some(self, &queue, i, i % 8);
+		queue = poller_make(&self->pair.node, 8, 8, i & 1 ? 1 : 0);
+		poller_put_some(&self->pair, &queue, i, i % 8);
 		poller_publish(&queue);
 		if (i & 8)
 			sched_yield();
@@ -97,7 +54,7 @@ TEST_F_TIMEOUT(poll_end, thousands_of_queues, 120)
 
 TEST_F(poll_end, lives_as_long_as_its_file)
 {
-	struct queue queue = poller_make(&self->node, 8, 8, 0);
+	struct queue queue = poller_make(&self->pair.node, 8, 8, 0);
 	int status, hold[2];
 	pid_t child;
 	char byte;
@@ -110,9 +67,9 @@ TEST_F(poll_end, lives_as_long_as_its_file)
 	}
 	ASSERT_GT(child, 0);
 	close(hold[0]);
-	put(self, &queue, 1);
+	poller_put(&self->pair, &queue, 1);
 	poller_publish(&queue);
-	reap_some(&queue, 1, 1);
+	poller_reap_some(&queue, 1, 1);
 	queue_close(&queue);
 	EXPECT_EQ(poller_count(NULL), 1);
 	close(hold[1]);
@@ -124,11 +81,11 @@ TEST_F(poll_end, lives_as_long_as_its_file)
 /* For ever, without looking at what comes of it */
 static void post_for_ever(const struct poll_end_self *self)
 {
-	struct queue queue = poller_make(&self->node, 64, 64, 0);
+	struct queue queue = poller_make(&self->pair.node, 64, 64, 0);
 
 	for (;;) {
 		if (queue.tail - load32(&queue.ring->sq_head) < queue.sq_entries)
-			put(self, &queue, 0);
+			poller_put(&self->pair, &queue, 0);
 		poller_publish(&queue);
 		store32(&queue.ring->cq_head, load32(&queue.ring->cq_tail));
 	}
@@ -166,15 +123,15 @@ TEST_F_TIMEOUT(poll_end, kill_9, 60)
 /* Signals of whoever it is are nothing to it */
 TEST_F(poll_end, cannot_be_killed)
 {
-	struct queue queue = poller_make(&self->node, 8, 8, 0);
+	struct queue queue = poller_make(&self->pair.node, 8, 8, 0);
 	pid_t tid = 0;
 
 	ASSERT_EQ(poller_count(&tid), 1);
 	kill(tid, SIGKILL);
 	kill(tid, SIGSTOP);
-	put(self, &queue, 1);
+	poller_put(&self->pair, &queue, 1);
 	poller_publish(&queue);
-	reap_some(&queue, 1, 1);
+	poller_reap_some(&queue, 1, 1);
 	EXPECT_EQ(poller_count(NULL), 1);
 }
 

@@ -23,69 +23,26 @@
 #define BATCH	32U
 
 FIXTURE(poll_thread) {
-	struct node node;
-	struct node peer;
-	struct segment local;
-	struct segment target;
-	__u32 handle;
+	struct poller_pair pair;
 };
 
 FIXTURE_SETUP(poll_thread)
 {
-	self->node = node_open(&fabric, 0);
-	self->peer = node_open(&fabric, 1);
-	self->local = segment_make(&self->node, BYTES);
-	self->target = segment_make(&self->peer, BYTES);
-	segment_export(&self->target, DMANIC_RIGHT_WRITE | DMANIC_RIGHT_READ);
-	self->handle = segment_connect(&self->node, &self->target);
+	self->pair = poller_pair_make(BYTES);
 }
 
 FIXTURE_TEARDOWN(poll_thread)
 {
 }
 
-/* A put of 8 bytes, told by its cookie */
-static void put(const struct poll_thread_self *self, struct queue *queue,
-		__u64 cookie)
-{
-	struct dmanic_sqe *sqe = queue_sqe(queue);
-
-	*sqe = sqe_move(DMANIC_OP_WRITE, self->local.id, 0, self->handle, 0, 8);
-	sqe->cookie = cookie;
-}
-
-static void put_some(const struct poll_thread_self *self, struct queue *queue,
-		     __u64 cookie, unsigned int nr)
-{
-	while (nr--)
-		put(self, queue, cookie++);
-}
-
-/* Without a system call: @nr completions, in order, all well */
-static void reap_some(struct queue *queue, __u64 cookie, unsigned int nr)
-{
-	__u64 end = now_ns() + slow_ns(20000);
-	struct dmanic_cqe cqe;
-
-	while (nr) {
-		if (!queue_reap(queue, &cqe)) {
-			ASSERT_LT(now_ns(), end);
-			continue;
-		}
-		ASSERT_EQ(cqe.cookie, cookie++);
-		ASSERT_EQ(cqe.status, DMANIC_STATUS_OK);
-		nr--;
-	}
-}
-
 /* Fill a queue of two and see both completions; the index of the next entry */
-static __u32 publish_and_wait(const struct poll_thread_self *self, struct queue *queue,
-			    __u64 cookie)
+static __u32 publish_and_wait(const struct poll_thread_self *self,
+			      struct queue *queue, __u64 cookie)
 {
 	__u32 tail = load32(&queue->ring->cq_tail) + 2;
 	__u64 end = now_ns() + slow_ns(20000);
 
-	put_some(self, queue, cookie, 2);
+	poller_put_some(&self->pair, queue, cookie, 2);
 	poller_publish(queue);
 	while (load32(&queue->ring->cq_tail) != tail)
 		ASSERT_LT(now_ns(), end);
@@ -101,31 +58,32 @@ TEST_F(poll_thread, creation)
 		.sq_entries = 8, .cq_entries = 8, .eventfd = -1,
 		.poll_idle_us = DMANIC_POLL_IDLE_MAX_US,
 	}, create;
+	const struct node *node = &self->pair.node;
 	struct dmanic_query query;
 	struct queue queue;
 
-	node_query(&self->node, &query);
+	node_query(node, &query);
 	EXPECT_TRUE(query.features & DMANIC_FEATURE_POLL_THREAD);
 
 	create = good;
 	create.poll_idle_us++;
-	EXPECT_EQ(dmanic_call(self->node.fd, DMANIC_IOC_QUEUE_CREATE, &create),
+	EXPECT_EQ(dmanic_call(node->fd, DMANIC_IOC_QUEUE_CREATE, &create),
 		  -EINVAL);
 	create = good;
 	create.flags = 0;
-	EXPECT_EQ(dmanic_call(self->node.fd, DMANIC_IOC_QUEUE_CREATE, &create),
+	EXPECT_EQ(dmanic_call(node->fd, DMANIC_IOC_QUEUE_CREATE, &create),
 		  -EOPNOTSUPP);
 	create = good;
 	create.flags |= 2;
-	EXPECT_EQ(dmanic_call(self->node.fd, DMANIC_IOC_QUEUE_CREATE, &create),
+	EXPECT_EQ(dmanic_call(node->fd, DMANIC_IOC_QUEUE_CREATE, &create),
 		  -EOPNOTSUPP);
 	create = good;
 	create.reserved = 1;
-	EXPECT_EQ(dmanic_call(self->node.fd, DMANIC_IOC_QUEUE_CREATE, &create),
+	EXPECT_EQ(dmanic_call(node->fd, DMANIC_IOC_QUEUE_CREATE, &create),
 		  -EOPNOTSUPP);
 	EXPECT_EQ(poller_count(NULL), 0);
 
-	queue = queue_make_with(&self->node, &good);
+	queue = queue_make_with(node, &good);
 	EXPECT_EQ(poller_count(NULL), 1);
 	queue_close(&queue);
 	EXPECT_EQ(poller_count(NULL), 0);
@@ -135,7 +93,8 @@ TEST_F(poll_thread, creation)
 
 TEST_F(poll_thread, data_arrive)
 {
-	struct queue queue = poller_make(&self->node, 8, 8, 0);
+	const struct poller_pair *pair = &self->pair;
+	struct queue queue = poller_make(&pair->node, 8, 8, 0);
 	struct dmanic_cqe cqe;
 	unsigned int i;
 
@@ -143,15 +102,15 @@ TEST_F(poll_thread, data_arrive)
 	for (i = 0; i < 3; i++) {
 		size_t bytes = i ? BYTES : 8;
 
-		fill(self->local.data, bytes, i + 1);
-		*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, self->local.id, 0,
-					      self->handle, i > 1, bytes);
+		fill(pair->local.data, bytes, i + 1);
+		*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, pair->local.id, 0,
+					      pair->handle, i > 1, bytes);
 		poller_publish(&queue);
 		ASSERT_TRUE(WAIT_FOR(queue_reap(&queue, &cqe)));
 		ASSERT_EQ(cqe.status, i > 1 ? DMANIC_STATUS_BOUNDS :
 					      DMANIC_STATUS_OK);
 		if (i <= 1)
-			ASSERT_EQ(memcmp(self->local.data, self->target.data,
+			ASSERT_EQ(memcmp(pair->local.data, pair->target.data,
 					 bytes), 0);
 	}
 }
@@ -163,14 +122,14 @@ TEST_F(poll_thread, armed_eventfd_signals)
 		.size = sizeof(create), .flags = DMANIC_QUEUE_POLL_THREAD,
 		.sq_entries = 8, .cq_entries = 8, .eventfd = fd,
 	};
-	struct queue queue = queue_make_with(&self->node, &create);
+	struct queue queue = queue_make_with(&self->pair.node, &create);
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
 
 	store32(&queue.ring->arm, 1);
-	put(self, &queue, 1);
+	poller_put(&self->pair, &queue, 1);
 	poller_publish(&queue);
 	ASSERT_EQ(poll(&wait, 1, slow_ns(20000) / MS_NS), 1);
-	reap_some(&queue, 1, 1);
+	poller_reap_some(&queue, 1, 1);
 }
 
 /* How many system calls this thread made so far, the one that asks included */
@@ -205,14 +164,14 @@ static int system_call_counter(void)
 /* Who has seen all completions may fill the ring again */
 TEST_F_TIMEOUT(poll_thread, room_is_seen_before_completions, 120)
 {
-	struct queue queue = poller_make(&self->node, 2, 2, 0);
+	struct queue queue = poller_make(&self->pair.node, 2, 2, 0);
 	__u64 cookie, end = now_ns() + slow_ns(2000);
 
 	for (cookie = 0; now_ns() < end; cookie += 2) {
 		__u32 tail = publish_and_wait(self, &queue, cookie);
 
 		ASSERT_EQ(load32(&queue.ring->sq_head), tail);
-		reap_some(&queue, cookie, 2);
+		poller_reap_some(&queue, cookie, 2);
 	}
 }
 
@@ -222,7 +181,7 @@ TEST_F_TIMEOUT(poll_thread, room_is_seen_before_completions, 120)
  */
 TEST_F_TIMEOUT(poll_thread, no_system_call, 120)
 {
-	struct queue queue = poller_make(&self->node, 64, 64, 0);
+	struct queue queue = poller_make(&self->pair.node, 64, 64, 0);
 	__u64 end = now_ns() + slow_ns(60000), before, calls, cookie = 0;
 	unsigned int batch, tries = 0;
 	int counter = system_call_counter();
@@ -235,9 +194,9 @@ TEST_F_TIMEOUT(poll_thread, no_system_call, 120)
 		ASSERT_LT(now_ns(), end);
 		before = system_calls(counter);
 		for (batch = 0; batch < 100; batch++) {
-			put_some(self, &queue, cookie, BATCH);
+			poller_put_some(&self->pair, &queue, cookie, BATCH);
 			poller_publish(&queue);
-			reap_some(&queue, cookie, BATCH);
+			poller_reap_some(&queue, cookie, BATCH);
 			cookie += BATCH;
 		}
 		/* This one is the next after that one, but for ENTERs */
@@ -271,15 +230,15 @@ static void *enter_always(void *arg)
 
 TEST_F(poll_thread, takes_turns_with_enter)
 {
-	struct queue queue = poller_make(&self->node, 64, 64, 1);
+	struct queue queue = poller_make(&self->pair.node, 64, 64, 1);
 	struct helper helper = { .queue = &queue };
 	unsigned int batch, batches = 2000 / harness_slow();
 
 	ASSERT_EQ(pthread_create(&helper.thread, NULL, enter_always, &helper), 0);
 	for (batch = 0; batch < batches; batch++) {
-		put_some(self, &queue, batch * BATCH, BATCH);
+		poller_put_some(&self->pair, &queue, batch * BATCH, BATCH);
 		poller_publish(&queue);
-		reap_some(&queue, batch * BATCH, BATCH);
+		poller_reap_some(&queue, batch * BATCH, BATCH);
 	}
 	__atomic_store_n(&helper.stop, true, __ATOMIC_RELAXED);
 	ASSERT_EQ(pthread_join(helper.thread, NULL), 0);
@@ -363,33 +322,33 @@ TEST_F(poll_idle, sleeps_when_it_should)
 
 TEST_F(poll_thread, enter_wakes)
 {
-	struct queue queue = poller_make(&self->node, 8, 8, 1);
+	struct queue queue = poller_make(&self->pair.node, 8, 8, 1);
 	struct dmanic_cqe cqe;
 	unsigned int i;
 
 	for (i = 0; i < 20; i++) {
 		ASSERT_TRUE(WAIT_FOR(poller_asleep(&queue)));
-		put(self, &queue, i);
+		poller_put(&self->pair, &queue, i);
 		queue_publish(&queue);
 		/* It does not know of it, and ENTER is not asked to take it */
 		usleep(2000);
 		ASSERT_TRUE(!queue_reap(&queue, &cqe));
 		poller_wake(&queue);
-		reap_some(&queue, i, 1);
+		poller_reap_some(&queue, i, 1);
 	}
 }
 
 TEST_F(poll_thread, enter_submits_and_waits)
 {
-	struct queue queue = poller_make(&self->node, 8, 8, 1);
+	struct queue queue = poller_make(&self->pair.node, 8, 8, 1);
 	unsigned int i;
 
 	for (i = 0; i < 20; i++) {
 		ASSERT_TRUE(WAIT_FOR(poller_asleep(&queue)));
-		put_some(self, &queue, 2 * i, 2);
+		poller_put_some(&self->pair, &queue, 2 * i, 2);
 		ASSERT_EQ(queue_enter(&queue, 1, 2, slow_ns(20000)), 0);
 		ASSERT_EQ(queue.available, 2);
-		reap_some(&queue, 2 * i, 2);
+		poller_reap_some(&queue, 2 * i, 2);
 	}
 }
 
@@ -397,13 +356,13 @@ TEST_F(poll_thread, enter_submits_and_waits)
 
 TEST_F(poll_thread, sleeps_when_completions_have_no_room)
 {
-	struct queue queue = poller_make(&self->node, 8, 8, 0);
+	struct queue queue = poller_make(&self->pair.node, 8, 8, 0);
 	pid_t tid;
 
-	put_some(self, &queue, 0, 8);
+	poller_put_some(&self->pair, &queue, 0, 8);
 	poller_publish(&queue);
 	ASSERT_TRUE(WAIT_FOR(load32(&queue.ring->sq_head) == 8));
-	put_some(self, &queue, 8, 8);
+	poller_put_some(&self->pair, &queue, 8, 8);
 	poller_publish(&queue);
 	/* It may have slept before, too */
 	ASSERT_TRUE(WAIT_FOR(queue_flags(&queue) ==
@@ -413,20 +372,20 @@ TEST_F(poll_thread, sleeps_when_completions_have_no_room)
 	check_costs_nothing(&queue, tid);
 
 	/* Some room: as many are taken as there is room for */
-	reap_some(&queue, 0, 3);
+	poller_reap_some(&queue, 0, 3);
 	poller_publish(&queue);
 	ASSERT_TRUE(WAIT_FOR(load32(&queue.ring->sq_head) == 11));
 	ASSERT_TRUE(WAIT_FOR(poller_asleep(&queue)));
-	reap_some(&queue, 3, 8);
+	poller_reap_some(&queue, 3, 8);
 	poller_publish(&queue);
-	reap_some(&queue, 11, 5);
+	poller_reap_some(&queue, 11, 5);
 	EXPECT_EQ(queue_flags(&queue) & DMANIC_RING_CQ_FULL, 0);
 }
 
 /* As long as it looks for work it finds room, too */
 TEST_F(poll_thread, sees_room)
 {
-	struct queue queue = poller_make(&self->node, 8, 8, 0);
+	struct queue queue = poller_make(&self->pair.node, 8, 8, 0);
 	__u64 end = now_ns() + slow_ns(20000), next = 0;
 	unsigned int awake = 0;
 
@@ -434,16 +393,16 @@ TEST_F(poll_thread, sees_room)
 		bool asleep = false;
 
 		ASSERT_LT(now_ns(), end);
-		put_some(self, &queue, next, 8);
+		poller_put_some(&self->pair, &queue, next, 8);
 		asleep |= poller_publish(&queue);
 		while (load32(&queue.ring->sq_head) != queue.tail)
 			asleep |= poller_publish(&queue);
-		put_some(self, &queue, next + 8, 8);
+		poller_put_some(&self->pair, &queue, next + 8, 8);
 		asleep |= poller_publish(&queue);
-		reap_some(&queue, next, 8);
+		poller_reap_some(&queue, next, 8);
 		while (load32(&queue.ring->sq_head) != queue.tail)
 			asleep |= poller_publish(&queue);
-		reap_some(&queue, next + 8, 8);
+		poller_reap_some(&queue, next + 8, 8);
 		awake += !asleep;
 		next += 16;
 	} while (awake < 20);
@@ -480,7 +439,7 @@ TEST_F(poll_thread, silent_operations_make_room)
 
 TEST_F(poll_thread, impossible_indices)
 {
-	struct queue queue = poller_make(&self->node, 8, 8, 0);
+	struct queue queue = poller_make(&self->pair.node, 8, 8, 0);
 	__u32 *const index[] = { &queue.ring->sq_tail, &queue.ring->cq_head };
 	unsigned int i;
 	pid_t tid;
@@ -489,7 +448,7 @@ TEST_F(poll_thread, impossible_indices)
 	for (i = 0; i < ARRAY_SIZE(index); i++) {
 		store32(index[i], load32(index[i]) + 0x80000000);
 		if (i) {
-			put(self, &queue, i);
+			poller_put(&self->pair, &queue, i);
 			queue_publish(&queue);
 		}
 		poller_wake(&queue);
@@ -499,9 +458,9 @@ TEST_F(poll_thread, impossible_indices)
 
 		store32(index[i], load32(index[i]) - 0x80000000);
 		if (!i)
-			put(self, &queue, i);
+			poller_put(&self->pair, &queue, i);
 		poller_publish(&queue);
-		reap_some(&queue, i, 1);
+		poller_reap_some(&queue, i, 1);
 		EXPECT_EQ(queue_flags(&queue) & DMANIC_RING_BAD_INDEX, 0);
 	}
 }
@@ -509,16 +468,16 @@ TEST_F(poll_thread, impossible_indices)
 /* What the program writes into the flags is for itself alone */
 TEST_F(poll_thread, flags_are_not_read)
 {
-	struct queue queue = poller_make(&self->node, 8, 8, 1);
+	struct queue queue = poller_make(&self->pair.node, 8, 8, 1);
 	unsigned int i;
 
 	for (i = 0; i < 20; i++) {
 		ASSERT_TRUE(WAIT_FOR(poller_asleep(&queue)));
 		store32(&queue.ring->flags, i & 1 ? ~0U : 0);
-		put(self, &queue, i);
+		poller_put(&self->pair, &queue, i);
 		queue_publish(&queue);
 		poller_wake(&queue);
-		reap_some(&queue, i, 1);
+		poller_reap_some(&queue, i, 1);
 		/* It says again what it has to say */
 		ASSERT_TRUE(WAIT_FOR(queue_flags(&queue) ==
 				     DMANIC_RING_NEED_WAKEUP));
@@ -550,9 +509,9 @@ TEST_F(poll_thread, scribbled_ring)
 	struct queue queue, other;
 	struct helper helper;
 
-	other = poller_make(&self->node, 8, 8, 0);
+	other = poller_make(&self->pair.node, 8, 8, 0);
 	while (now_ns() < end) {
-		queue = poller_make(&self->node, 64, 128, 0);
+		queue = poller_make(&self->pair.node, 64, 128, 0);
 		helper = (struct helper) { .queue = &queue };
 		ASSERT_EQ(pthread_create(&helper.thread, NULL, scribble, &helper),
 			  0);
@@ -569,9 +528,9 @@ TEST_F(poll_thread, scribbled_ring)
 		ASSERT_EQ(pthread_join(helper.thread, NULL), 0);
 		ASSERT_EQ(munmap(queue.ring, queue.map_bytes), 0);
 	}
-	put(self, &other, 1);
+	poller_put(&self->pair, &other, 1);
 	poller_publish(&other);
-	reap_some(&other, 1, 1);
+	poller_reap_some(&other, 1, 1);
 }
 
 FABRIC_TEST_MAIN()

@@ -5,67 +5,27 @@
  * Owns: who posts much does not hold up who posts little; what is interrupted
  * for others is moved whole, and can be given up in between.
  */
-#include "dmanic_test.h"
-
-#include <pthread.h>
-
-#define MIB	(1UL << 20)
-#define BIG	(16 * MIB)
-/* Above what the poster does itself */
-#define SMALL	16384UL
+#include "sharing.h"
 
 FIXTURE(share) {
-	struct node node;
-	struct node other;	/* the same device, another context */
-	struct node peer;
-	struct segment local;
-	struct segment remote;
-	struct queue queue;
-	__u32 handle;
-	struct segment small;
-	struct queue small_queue;
-	__u32 small_handle;
-	bool stop;
+	struct sharing sharing;
 };
 
 FIXTURE_SETUP(share)
 {
-	self->node = node_open(&fabric, 0);
-	self->other = node_open(&fabric, 0);
-	self->peer = node_open(&fabric, 1);
-	self->local = segment_make(&self->node, BIG);
-	self->remote = segment_make(&self->peer, BIG + SMALL);
-	segment_export(&self->remote, DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE);
-	self->handle = segment_connect(&self->node, &self->remote);
-	self->queue = queue_make(&self->node, 64, 64);
-	self->small = segment_make(&self->other, SMALL);
-	self->small_handle = segment_connect(&self->other, &self->remote);
-	self->small_queue = queue_make(&self->other, 2, 2);
+	self->sharing = sharing_make();
 }
 
 FIXTURE_TEARDOWN(share)
 {
 }
 
-static void put_small(struct share_self *self)
-{
-	struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, self->small.id, 0,
-					 self->small_handle, BIG, SMALL);
-
-	ASSERT_EQ(queue_run(&self->small_queue, &sqe).status, DMANIC_STATUS_OK);
-}
-
-static unsigned int completed(const struct queue *queue)
-{
-	return load32(&queue->ring->cq_tail) - queue->head;
-}
-
 /* A strided operation of all of BIG that takes long: @block is small */
-static struct dmanic_sqe sqe_strided(struct share_self *self, __u8 opcode,
+static struct dmanic_sqe sqe_strided(const struct sharing *sharing, __u8 opcode,
 				     __u32 block, __u64 stride)
 {
-	struct dmanic_sqe sqe = sqe_move(opcode, self->local.id, 0,
-					 self->handle, 0, 0);
+	struct dmanic_sqe sqe = sqe_move(opcode, sharing->local.id, 0,
+					 sharing->handle, 0, 0);
 
 	sqe.block = block;
 	sqe.count = BIG / stride;
@@ -76,54 +36,47 @@ static struct dmanic_sqe sqe_strided(struct share_self *self, __u8 opcode,
 
 TEST_F_TIMEOUT(share, many_big_ones_do_not_hold_up_a_small_one, 60)
 {
+	struct sharing *sharing = &self->sharing;
 	unsigned int i;
 
 	for (i = 0; i < 64; i++)
-		*queue_sqe(&self->queue) = sqe_move(DMANIC_OP_WRITE,
-			self->local.id, 0, self->handle, 0, BIG);
-	queue_submit(&self->queue);
-	put_small(self);
-	EXPECT_LT(completed(&self->queue), 32);
+		*queue_sqe(&sharing->queue) = sqe_move(DMANIC_OP_WRITE,
+			sharing->local.id, 0, sharing->handle, 0, BIG);
+	queue_submit(&sharing->queue);
+	sharing_put(sharing);
+	EXPECT_LT(sharing_completed(&sharing->queue), 32);
 	for (i = 0; i < 64; i++)
-		ASSERT_EQ(queue_wait(&self->queue).status, DMANIC_STATUS_OK);
+		ASSERT_EQ(queue_wait(&sharing->queue).status, DMANIC_STATUS_OK);
 }
 
 TEST_F_TIMEOUT(share, a_long_one_does_not_hold_up_a_small_one, 60)
 {
+	struct sharing *sharing = &self->sharing;
 	struct dmanic_cqe cqe;
 
-	*queue_sqe(&self->queue) = sqe_strided(self, DMANIC_OP_WRITE_STRIDED,
-					       4, 4);
-	queue_submit(&self->queue);
-	put_small(self);
-	EXPECT_EQ(completed(&self->queue), 0);
-	cqe = queue_wait(&self->queue);
+	*queue_sqe(&sharing->queue) = sqe_strided(sharing,
+						  DMANIC_OP_WRITE_STRIDED, 4, 4);
+	queue_submit(&sharing->queue);
+	sharing_put(sharing);
+	EXPECT_EQ(sharing_completed(&sharing->queue), 0);
+	cqe = queue_wait(&sharing->queue);
 	EXPECT_EQ(cqe.status, DMANIC_STATUS_OK);
 	EXPECT_EQ(cqe.result, BIG);
 }
 
-static void *keep_putting(void *data)
-{
-	struct share_self *self = data;
-
-	while (!__atomic_load_n(&self->stop, __ATOMIC_RELAXED))
-		put_small(self);
-	return NULL;
-}
-
-static void interrupted(struct share_self *self, __u8 opcode, __u32 block,
+static void interrupted(struct sharing *sharing, __u8 opcode, __u32 block,
 			__u64 stride)
 {
-	struct dmanic_sqe sqe = sqe_strided(self, opcode, block, stride);
+	struct dmanic_sqe sqe = sqe_strided(sharing, opcode, block, stride);
 	bool write = opcode == DMANIC_OP_WRITE_STRIDED;
-	__u8 *from = write ? self->local.data : self->remote.data;
-	__u8 *to = write ? self->remote.data : self->local.data;
+	__u8 *from = write ? sharing->local.data : sharing->remote.data;
+	__u8 *to = write ? sharing->remote.data : sharing->local.data;
 	struct dmanic_cqe cqe;
 	__u64 i, at;
 
 	fill(from, BIG, block);
 	memset(to, 0xee, BIG);
-	cqe = queue_run(&self->queue, &sqe);
+	cqe = queue_run(&sharing->queue, &sqe);
 	ASSERT_EQ(cqe.status, DMANIC_STATUS_OK);
 	ASSERT_EQ(cqe.result, (__u64)block * sqe.count);
 	for (i = 0; i < sqe.count; i++) {
@@ -135,43 +88,39 @@ static void interrupted(struct share_self *self, __u8 opcode, __u32 block,
 
 TEST_F_TIMEOUT(share, what_is_interrupted_is_moved_exactly, 60)
 {
+	struct sharing *sharing = &self->sharing;
 	/* Around what the engine copies at a stretch, and far from it */
 	static const __u32 blocks[] = {
 		60, 4093, 262143, 262144, 262145, 786433, BIG - 1,
 	};
-	pthread_t thread;
 	unsigned int i;
 
-	self->stop = false;
-	ASSERT_EQ(pthread_create(&thread, NULL, keep_putting, self), 0);
+	sharing_begin(sharing);
 	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
-		interrupted(self, DMANIC_OP_WRITE_STRIDED, blocks[i],
+		interrupted(sharing, DMANIC_OP_WRITE_STRIDED, blocks[i],
 			    blocks[i] + 1);
-		interrupted(self, DMANIC_OP_READ_STRIDED, blocks[i],
+		interrupted(sharing, DMANIC_OP_READ_STRIDED, blocks[i],
 			    blocks[i] + 1);
 	}
-	__atomic_store_n(&self->stop, true, __ATOMIC_RELAXED);
-	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	sharing_end(sharing);
 }
 
 TEST_F_TIMEOUT(share, what_is_interrupted_can_be_given_up, 60)
 {
-	pthread_t thread;
+	struct sharing *sharing = &self->sharing;
 	unsigned int i, n;
 
-	self->stop = false;
-	ASSERT_EQ(pthread_create(&thread, NULL, keep_putting, self), 0);
+	sharing_begin(sharing);
 	for (n = 0; n < 10; n++) {
 		for (i = 0; i < 8; i++)
-			*queue_sqe(&self->queue) = sqe_strided(self,
+			*queue_sqe(&sharing->queue) = sqe_strided(sharing,
 				DMANIC_OP_WRITE_STRIDED, 4, 4);
-		queue_submit(&self->queue);
+		queue_submit(&sharing->queue);
 		breathe();
-		queue_close(&self->queue);
-		self->queue = queue_make(&self->node, 64, 64);
+		queue_close(&sharing->queue);
+		sharing->queue = queue_make(&sharing->node, 64, 64);
 	}
-	__atomic_store_n(&self->stop, true, __ATOMIC_RELAXED);
-	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	sharing_end(sharing);
 }
 
 FABRIC_TEST_MAIN()

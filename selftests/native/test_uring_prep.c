@@ -123,16 +123,37 @@ TEST(uring__posts_are_what_the_queue_posts)
 	stop();
 }
 
+/* Refused, nothing is written, and the sentence is there for @of */
+static void expect_refused(int ret, const struct nic_ctx *of)
+{
+	EXPECT_EQ(ret, -EINVAL);
+	for (size_t i = 0; i < sizeof(place); i++)
+		EXPECT_EQ(((unsigned char *)&place)[i], 0xee);
+	EXPECT_CONTAINS(nic_error_detail(NULL), "the only flag is NIC_FENCE");
+	EXPECT(!strcmp(nic_error_detail(of), nic_error_detail(NULL)));
+	/* The next one says it anew */
+	EXPECT_EQ(nic_queue_wait(queue, NULL, 0, 0), -EINVAL);
+	EXPECT_CONTAINS(nic_error_detail(NULL), "cannot wait");
+}
+
 TEST(uring__unknown_flags_touch_nothing)
 {
+	const struct nic_stride stride = { 10, 20, 30, 40 };
+
 	start();
-	EXPECT_EQ(nic_uring_prep_nop(&place, queue, NIC_SILENT), -EINVAL);
-	EXPECT_EQ(nic_uring_prep_put(&place, queue, seg, 0, remote, 0, 8, 2),
-		  -EINVAL);
-	EXPECT_EQ(nic_uring_prep_notify(&place, queue, bell, 7, 1U << 31),
-		  -EINVAL);
-	EXPECT_EQ(place.bytes[0], 0xee);
-	EXPECT_EQ(place.bytes[127], 0xee);
+	expect_refused(nic_uring_prep_nop(&place, queue, NIC_SILENT), NULL);
+	expect_refused(nic_uring_prep_put(&place, queue, seg, 0, remote, 0, 8, 2),
+		       ctx);
+	expect_refused(nic_uring_prep_get(&place, queue, seg, 0, remote, 0, 8,
+					  NIC_FENCE | NIC_SILENT), ctx);
+	expect_refused(nic_uring_prep_put_notify(&place, queue, seg, 0, remote, 0,
+						 8, bell, 1, NIC_SILENT), ctx);
+	expect_refused(nic_uring_prep_put_strided(&place, queue, seg, 0, remote,
+						  0, &stride, 4), ctx);
+	expect_refused(nic_uring_prep_get_strided(&place, queue, seg, 0, remote,
+						  0, &stride, 1U << 30), ctx);
+	expect_refused(nic_uring_prep_notify(&place, queue, bell, 7, 1U << 31),
+		       ctx);
 	stop();
 }
 

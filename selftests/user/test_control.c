@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_control.c - nicctl monitor, save, restore and doctor on the real driver
+ * test_control.c - nicctl monitor, stats, save, restore and doctor on the real
+ *	driver
  *
  * Owns: that a line is printed for what happens and for nothing else, that
  * what was saved can be made again, that a file which cannot be had changes
@@ -86,7 +87,9 @@ TEST(control, monitor_is_for_those_named)
 	    " & p=$!; while kill -0 $p 2>/dev/null; do nicctl dev set @0 seed 3; done; wait $p");
 	EXPECT_EQ(output.out[0], 0);
 	EXPECT_HAS(output.err, "0 of 1 events came");
-	RUN(0, "nicctl monitor dev @1 timeout 1ms");
+	RUN(0, "nicctl monitor dev @1 timeout 0.001");
+	EXPECT_EQ(output.out[0], 0);
+	RUN(0, "nicctl monitor dev @1 timeout 1000us");
 	EXPECT_EQ(output.out[0], 0);
 }
 
@@ -95,6 +98,10 @@ TEST(control, monitor_ends_by_signals)
 	RUN(0, "nicctl monitor" LISTENING "kill -TERM $p; wait $p");
 	EXPECT_EQ(output.out[0], 0);
 	RUN(0, "nicctl monitor" LISTENING "kill -INT $p; wait $p");
+	EXPECT_EQ(output.out[0], 0);
+	/* And not by a time that is longer than the clock goes */
+	RUN(0, "nicctl monitor count 1 timeout 18446744073s" LISTENING
+	    "kill -TERM $p; wait $p");
 	EXPECT_EQ(output.out[0], 0);
 }
 
@@ -122,6 +129,23 @@ TEST(control, monitor_sees_the_driver_go)
 	RUN(1, "nicctl monitor" LISTENING "rmmod dmanic; wait $p");
 	EXPECT_HAS(output.err, "it was unloaded");
 	RUN(0, "modprobe dmanic");
+}
+
+/* ---- stats ---- */
+
+TEST(control, stats_name_the_link)
+{
+	static const char * const which[] = { "", " @1", " fabric @" };
+	unsigned int i;
+	cJSON *report;
+
+	RUN(0, "nicctl dev add @ type loop nodes 2");
+	for (i = 0; i < ARRAY_SIZE(which); i++) {
+		RUN(0, "nicctl --json stats%s", which[i]);
+		report = report_of("nicctl");
+		EXPECT_EQ(strcmp(text_of(report, "link"), "loop"), 0);
+		cJSON_Delete(report);
+	}
 }
 
 /* ---- save and restore ---- */

@@ -205,6 +205,28 @@ TEST(tools, nicperf_latency)
 	EXPECT_TRUE(number_of(sleep, "min") > 0);
 }
 
+/* What was not asked for is not measured; atomics are, unasked. */
+TEST(tools, nicperf_latency_of_chosen_operations)
+{
+	const cJSON *result;
+
+	nodes(2);
+	ask("nicperf", "latency -d @0 -s 8 -n 50 -w sleep -o pio");
+	result = result_named(report, "latency pio sleep");
+	EXPECT_TRUE(text_is(result, "params.operation", "pio"));
+	EXPECT_EQ(number_of(result, "samples"), 50);
+	result_named(report, "latency atomic sleep");
+	EXPECT_EQ(results(), 2);
+	ask("nicperf", "latency -d @0 -s 8,64 -n 50 -w sleep -o put,pio");
+	EXPECT_EQ(results(), 5);
+	ask("nicperf", "all -d @0 -s 8 --depth 1 -t 1ms --samples 2 -w sleep -o list");
+	result_named(report, "bandwidth list depth 1 sleep");
+	result = result_named(report, "latency atomic sleep");
+	EXPECT_GT(number_of(result, "samples"), 0);
+	cJSON_ArrayForEach(result, cJSON_GetObjectItem(report, "results"))
+		EXPECT_TRUE(!text_is(result, "name", "latency sleep"));
+}
+
 TEST(tools, nicperf_bandwidth)
 {
 	static const char * const names[] = {

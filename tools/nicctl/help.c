@@ -96,8 +96,8 @@ static const char monitor[] =
 "then each device there is now (present).\n"
 "\n"
 "count N       end after N events\n"
-"timeout TIME  end after TIME (seconds, or with ns, us, ms); status 1 when fewer\n"
-"              than count N events came\n"
+"timeout TIME  end after TIME (seconds, or with ns, us, ms or s: 60, 500ms);\n"
+"              status 1 when fewer than count N events came\n"
 "\n"
 "With --json each line is an object: time, event, and the members of dev show.\n";
 

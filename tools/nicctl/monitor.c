@@ -276,6 +276,14 @@ static int take_limit(struct monitor *monitor, const char *name,
 			0;
 }
 
+/* What is too long for the clock is for ever */
+static uint64_t end_after(uint64_t timeout_ns)
+{
+	uint64_t now = now_ns();
+
+	return timeout_ns < TIMEOUT_NONE - now ? now + timeout_ns : TIMEOUT_NONE;
+}
+
 static const char *parse_count(const char *text, uint64_t *value)
 {
 	return count_parse(text, UINT32_MAX, value);
@@ -310,7 +318,7 @@ static int take_words(struct monitor *monitor)
 		case 3:
 			if (take_limit(monitor, "timeout", time_parse, &timeout))
 				return -1;
-			monitor->end_ns = now_ns() + timeout;
+			monitor->end_ns = end_after(timeout);
 			break;
 		default:
 			return -1;

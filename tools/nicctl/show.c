@@ -95,6 +95,9 @@ static void report_stats(struct nicctl *ctl, const struct device *device)
 	struct cJSON *result = report_add_result(ctl->report);
 	const struct member node = { "node", DMANIC_A_NODE };
 
+	/* A driver that is older than this does not tell */
+	if (*device->type)
+		report_link(ctl->report, device->type);
 	put_names(result, device);
 	put_members(result, &node, 1, device->number);
 	put_members(result, stats_members, ARRAY_SIZE(stats_members),

@@ -60,7 +60,7 @@ static const char help[] =
 "                          (latency, bandwidth; default: 8-4M)\n"
 "      --depth LIST        operations in flight (bandwidth; default: 1,4,16)\n"
 "  -o, --op LIST           put,get,strided,pio,list,blocks (bandwidth; latency:\n"
-"                          with pio or without; default: the first four)\n"
+"                          put,pio, and atomics always; default: the first four)\n"
 "  -w, --wait HOW          poll, sleep or both (latency, bandwidth; default:\n"
 "                          both for latency, poll for bandwidth)\n"
 "      --way HOW           enter, a system call for each batch; thread, a thread\n"
@@ -133,7 +133,7 @@ static const struct {
 } meant_for[] = {
 	{ OPT_SIZE, COMMAND_LATENCY | COMMAND_BANDWIDTH },
 	{ OPT_DEPTH, COMMAND_BANDWIDTH },
-	{ OPT_OP, COMMAND_BANDWIDTH },
+	{ OPT_OP, COMMAND_LATENCY | COMMAND_BANDWIDTH },
 	{ OPT_WAIT, COMMAND_LATENCY | COMMAND_BANDWIDTH },
 	{ OPT_WAY, COMMAND_POST },
 	{ OPT_BLOCK, COMMAND_BANDWIDTH },
@@ -393,6 +393,17 @@ static int command_take(struct options *opt, int argc, char **argv, int *status)
 	return 0;
 }
 
+/* Bit of an option in the set of those that were given */
+static uint64_t option_bit(int option)
+{
+	unsigned int i;
+
+	for (i = 0; i < MEANT_FOR; i++)
+		if (meant_for[i].option == option)
+			return 1ULL << i;
+	return 0;
+}
+
 /* The name of a given option that the command would ignore, or NULL */
 static const char *option_ignored(const struct options *opt, uint64_t given)
 {
@@ -406,7 +417,7 @@ static const char *option_ignored(const struct options *opt, uint64_t given)
 }
 
 /* What follows from several options */
-static int options_agree(struct options *opt, int *status)
+static int options_agree(struct options *opt, uint64_t given, int *status)
 {
 	unsigned int i;
 
@@ -416,6 +427,9 @@ static int options_agree(struct options *opt, int *status)
 	if (opt->stride < opt->block)
 		return usage(status, "--stride %u is less than --block %u",
 			     opt->stride, opt->block);
+	if (given & option_bit(OPT_OP) && opt->commands == COMMAND_LATENCY &&
+	    opt->ops & ~LATENCY_OPS)
+		return usage(status, "--op: latency is of put and pio");
 	for (i = 0; i < opt->sizes.n; i++)
 		if (opt->commands & COMMAND_BANDWIDTH && !opt->sizes.value[i])
 			return usage(status, "--size 0 is for latency only");
@@ -426,17 +440,6 @@ static int options_agree(struct options *opt, int *status)
 		*status = EXIT_FAILURE;
 		return -1;
 	}
-	return 0;
-}
-
-/* Bit of an option in the set of those that were given */
-static uint64_t option_bit(int option)
-{
-	unsigned int i;
-
-	for (i = 0; i < MEANT_FOR; i++)
-		if (meant_for[i].option == option)
-			return 1ULL << i;
 	return 0;
 }
 
@@ -485,5 +488,5 @@ int args_parse(struct options *opt, int argc, char **argv, int *status)
 	if (reason)
 		return usage(status, "--%s means nothing to %s", reason,
 			     argv[optind]);
-	return options_agree(opt, status);
+	return options_agree(opt, given, status);
 }

@@ -203,9 +203,10 @@ static void latency_line(struct pingpong *pair, enum wait wait, uint64_t bytes,
 }
 
 static int latency_size(struct pingpong *pair, enum wait wait, uint64_t bytes,
-			bool pio)
+			enum op op)
 {
 	uint64_t payload = bytes << PONG_BYTES_SHIFT;
+	bool pio = op == OP_PIO;
 	struct stats stats;
 	char text[SIZE_TEXT], what[64];
 	int ret, i;
@@ -239,23 +240,25 @@ static unsigned int latency_waits(const struct run *run)
 	return waits;
 }
 
-static unsigned int wait_count(unsigned int waits)
+static unsigned int bit_count(unsigned int bits)
 {
-	return (unsigned int)__builtin_popcount(waits);
+	return (unsigned int)__builtin_popcount(bits);
 }
 
-/* Is it to be measured with stores, too */
-static bool latency_pio(const struct run *run)
+/* Which operations are asked for, and possible: 1 << enum op */
+static unsigned int latency_ops(const struct run *run)
 {
-	return run->near.map && run->far.map && run->opt.ops & 1U << OP_PIO;
+	unsigned int ops = run->opt.ops & LATENCY_OPS;
+
+	return run->near.map && run->far.map ? ops : ops & ~(1U << OP_PIO);
 }
 
 uint64_t latency_steps(const struct run *run)
 {
 	unsigned int waits = latency_waits(run);
 
-	return (uint64_t)wait_count(waits) * run->opt.sizes.n *
-		(latency_pio(run) ? 2 : 1) + atomic_steps(run, waits);
+	return (uint64_t)bit_count(waits) * run->opt.sizes.n *
+		bit_count(latency_ops(run)) + atomic_steps(run, waits);
 }
 
 /* Two threads that spin on one CPU would measure the scheduler */
@@ -274,30 +277,47 @@ static int latency_refuse(struct run *run)
 	return 0;
 }
 
-int latency_run(struct run *run)
+/* One way of waiting: all sizes of all operations, in turn */
+static int latency_wait(struct pingpong *pair, enum wait wait)
 {
-	const struct size_list *sizes = &run->opt.sizes;
-	unsigned int waits, i;
+	const struct size_list *sizes = &pair->run->opt.sizes;
+	unsigned int ops = latency_ops(pair->run), i;
+	int ret = 0;
+	enum op op;
+
+	for (i = 0; i < sizes->n; i++)
+		for (op = 0; op < OP_COUNT && !ret; op++)
+			if (ops & 1U << op)
+				ret = latency_size(pair, wait, sizes->value[i],
+						   op);
+	return ret;
+}
+
+static int latency_pingpong(struct run *run, unsigned int waits)
+{
 	struct pingpong pair;
 	enum wait wait;
 	int ret = 0;
+
+	run_title(run, "latency: half a round trip of put (pio: stores) and notify");
+	if (pair_start(&pair, run))
+		return -1;
+	for (wait = 0; wait < WAIT_COUNT && !ret; wait++)
+		if (waits & 1U << wait)
+			ret = latency_wait(&pair, wait);
+	return pair_stop(&pair, ret);
+}
+
+int latency_run(struct run *run)
+{
+	unsigned int waits;
 
 	if (latency_refuse(run))
 		return -1;
 	waits = latency_waits(run);
 	if (waits & 1U << WAIT_POLL && cpu_check_handoff(run))
 		return -1;
-	run_title(run, "latency: half a round trip of put (pio: stores) and notify");
-	if (pair_start(&pair, run))
+	if (latency_ops(run) && latency_pingpong(run, waits))
 		return -1;
-	for (wait = 0; wait < WAIT_COUNT; wait++) {
-		for (i = 0; waits & 1U << wait && i < sizes->n && !ret; i++) {
-			ret = latency_size(&pair, wait, sizes->value[i], false);
-			if (!ret && latency_pio(run))
-				ret = latency_size(&pair, wait,
-						   sizes->value[i], true);
-		}
-	}
-	ret = pair_stop(&pair, ret);
-	return ret ? ret : atomic_run(run, waits);
+	return atomic_run(run, waits);
 }

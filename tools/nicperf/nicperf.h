@@ -36,6 +36,9 @@
 #define COMMAND_ALL		(COMMAND_LATENCY | COMMAND_BANDWIDTH | \
 				 COMMAND_RATE | COMMAND_POST)
 
+/* What a latency is measured of, besides atomics */
+#define LATENCY_OPS		(1U << OP_PUT | 1U << OP_PIO)
+
 /* How entries get to the device */
 enum way {
 	WAY_ENTER,	/* a system call for each batch */
@@ -51,7 +54,7 @@ enum way {
  * @sizes: bytes of an operation
  * @depths: operations in flight (bandwidth)
  * @cpus: to bind to, in the order of use; none: the first two allowed
- * @ops: 1 << enum op (bandwidth)
+ * @ops: 1 << enum op (bandwidth; latency: of LATENCY_OPS)
  * @waits: 1 << enum wait; 0: the command's own choice
  * @ways: 1 << enum way (post); 0: all that the device has
  * @block: bytes in a block of a strided operation

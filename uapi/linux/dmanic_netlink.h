@@ -18,7 +18,7 @@
  * DEV_NEW:   TYPE, NAME. loop: NODES nodes NAME0, NAME1, ...; MODEL.
  * DEV_DEL:   NAME, or FABRIC (every node made with that prefix); FORCE.
  * DEV_SET:   NAME, or FABRIC (every node or none); MODEL, FAILED to change.
- * STATS_GET: as DEV_GET, with STATS.
+ * STATS_GET: as DEV_GET; NAME, TYPE, NODE, FABRIC and STATS.
  * EVENT:     not a request: what the multicast group "events" gets about devices
  *            of its network namespace: EVENT and what DEV_GET answers.
  */

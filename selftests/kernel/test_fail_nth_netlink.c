@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_fail_nth_netlink.c - making and removing devices with every allocation
+ *	and copy failing in turn
+ *
+ * Owns: the sweep of test_fail_nth.c for netlink, where the answer may be lost
+ * as well, but the work may not be half done.
+ */
+#include "injection.h"
+#include "listener.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static int no_errors(const struct nlmsghdr *header, void *data)
+{
+	(void)header;
+	(void)data;
+	return MNL_CB_OK;
+}
+
+/* Send under injection. 0 or -errno as told, 1 when nothing was told */
+static int send_armed(int control, unsigned int nth, struct request *request,
+		      bool *injected)
+{
+	struct mnl_socket *socket = mnl_socket_open2(NETLINK_GENERIC,
+						     SOCK_CLOEXEC |
+						     SOCK_NONBLOCK);
+	char buffer[8192] __attribute__((aligned(8)));
+	ssize_t length;
+	int ret;
+
+	ASSERT_TRUE(socket);
+	ASSERT_EQ(mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID), 0);
+	injection_arm(control, nth);
+	ret = mnl_socket_sendto(socket, request->header,
+				request->header->nlmsg_len) < 0 ? -errno : 1;
+	*injected = injection_disarm(control);
+	while (ret == 1) {
+		length = mnl_socket_recvfrom(socket, buffer, sizeof(buffer));
+		if (length <= 0)
+			break;
+		ret = mnl_cb_run(buffer, length, 0,
+				 mnl_socket_get_portid(socket), no_errors,
+				 NULL);
+		if (ret < 0)
+			ret = -errno;
+	}
+	mnl_socket_close(socket);
+	return ret;
+}
+
+static void request_new(struct request *request, const char *prefix)
+{
+	request_begin(request, DMANIC_GENL_CMD_DEV_NEW, 0);
+	mnl_attr_put_strz(request->header, DMANIC_A_TYPE, "loop");
+	mnl_attr_put_strz(request->header, DMANIC_A_NAME, prefix);
+	mnl_attr_put_u32(request->header, DMANIC_A_NODES, 2);
+}
+
+static void request_delete(struct request *request, const char *prefix)
+{
+	request_begin(request, DMANIC_GENL_CMD_DEV_DEL, 0);
+	mnl_attr_put_strz(request->header, DMANIC_A_FABRIC, prefix);
+}
+
+TEST_TIMEOUT(fail_nth_netlink, new_is_all_or_nothing, 120)
+{
+	int control = injection_open(), ret;
+	char prefix[DMANIC_NAME_MAX];
+	struct request request;
+	bool injected = true;
+	unsigned int nth, nodes;
+
+	snprintf(prefix, sizeof(prefix), "t%da_", getpid());
+	for (nth = 1; nth < FAULTS_MAX; nth++) {
+		request_new(&request, prefix);
+		ret = send_armed(control, nth, &request, &injected);
+		nodes = device_dump(prefix, NULL, 0);
+		if (!injected)
+			break;
+		EXPECT_TRUE(nodes == 0 || nodes == 2);
+		if (ret <= 0)
+			EXPECT_EQ(nodes, ret ? 0 : 2);
+		if (nodes)
+			ASSERT_EQ(fabric_delete(prefix, true), 0);
+		ASSERT_TRUE(!harness_failed());
+	}
+	harness_note("%u faults", nth - 1);
+	EXPECT_EQ(ret, 0);
+	EXPECT_EQ(nodes, 2);
+	EXPECT_GT(nth, 10);
+}
+
+/* With a listener: a message that could not be made is one he knows he lost */
+static struct listener listener;
+
+static bool heard(__u32 kind, unsigned int wanted)
+{
+	struct device event;
+	unsigned int n = 0;
+	bool lost = false;
+	int ret;
+
+	do {
+		ret = listener_next(&listener, &event);
+		n += !ret && event.event == kind;
+		lost |= ret == -ENOBUFS;
+	} while (!ret || ret == -ENOBUFS);
+	return ret == -EAGAIN && (lost || n == wanted);
+}
+
+TEST_TIMEOUT(fail_nth_netlink, delete_is_all_or_nothing, 120)
+{
+	int control = injection_open(), ret;
+	struct request request;
+	bool injected = true;
+	unsigned int nth, nodes;
+	struct fabric own;
+
+	listener_open(&listener, 0);
+	for (nth = 1; nth < FAULTS_MAX; nth++) {
+		fabric_make(&own, "a", 2, NULL);
+		request_delete(&request, own.prefix);
+		ret = send_armed(control, nth, &request, &injected);
+		nodes = device_dump(own.prefix, NULL, 0);
+		EXPECT_TRUE(heard(DMANIC_EVENT_REMOVED, 2 - nodes));
+		if (!injected)
+			break;
+		EXPECT_TRUE(nodes == 0 || nodes == 2);
+		if (ret <= 0)
+			EXPECT_EQ(nodes, ret ? 2 : 0);
+		if (nodes)
+			ASSERT_EQ(fabric_delete(own.prefix, true), 0);
+		heard(DMANIC_EVENT_REMOVED, 2);
+		ASSERT_TRUE(!harness_failed());
+	}
+	harness_note("%u faults", nth - 1);
+	EXPECT_EQ(ret, 0);
+	EXPECT_EQ(nodes, 0);
+	EXPECT_GT(nth, 1);
+	listener_close(&listener);
+}
+
+FABRIC_TEST_MAIN()
