@@ -150,10 +150,7 @@ static int ctx_segment_export(void *object, void *arg, struct dmanic_late *late)
 
 static void ctx_segment_export_undo(void *object, void *arg)
 {
-	struct dmanic_segment_export *export = arg;
-	struct dmanic_segment_id id = { .id = export->id };
-
-	dmanic_segment_revoke(object, &id);
+	dmanic_segment_export_undo(object, arg);
 }
 
 static int ctx_segment_revoke(void *object, void *arg, struct dmanic_late *late)

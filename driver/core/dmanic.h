@@ -44,7 +44,9 @@
  *	                    readers use RCU)
  *	node->lock          mutex: contexts, accounts, queues, irqs, names of the
  *	                    node
- *	queue->submit_lock  mutex: one submitter at a time; sq_head
+ *	queue->submit_lock  mutex: one submitter at a time; sq_head. A worker of
+ *	                    io_uring takes its ring's uring_lock inside; who comes
+ *	                    with that lock only tries this one.
  *	i_mmap_rwsem        of node->maps: zapping mappings of remote segments,
  *	                    under the first two mutexes
  *	link's own locks    spinlock
@@ -509,6 +511,8 @@ struct dmanic_segment {
 int dmanic_segment_create(struct dmanic_ctx *ctx, struct dmanic_segment_create *arg);
 int dmanic_segment_destroy(struct dmanic_ctx *ctx, struct dmanic_segment_id *arg);
 int dmanic_segment_export(struct dmanic_ctx *ctx, struct dmanic_segment_export *arg);
+void dmanic_segment_export_undo(struct dmanic_ctx *ctx,
+				const struct dmanic_segment_export *arg);
 int dmanic_segment_revoke(struct dmanic_ctx *ctx, struct dmanic_segment_id *arg);
 void dmanic_segment_destroy_all(struct dmanic_ctx *ctx);
 struct dmanic_mem *dmanic_segment_mem(struct dmanic_ctx *ctx, u32 id);
@@ -721,6 +725,7 @@ static inline void dmanic_forget(void)
  * @ops: @cq_entries of them
  * @dying: being closed: what is left is cancelled
  * @wait: waiters for completions
+ * @room_wanted: somebody polls for room in the submission ring
  * @uring_waits: io_uring commands that wait for completions
  * @poller: thread that takes entries, or NULL
  * @submit_lock: one submitter at a time
@@ -757,6 +762,7 @@ struct dmanic_queue {
 	struct eventfd_ctx *eventfd;
 	struct dmanic_op *ops;
 	bool dying;
+	bool room_wanted;
 	wait_queue_head_t wait;
 	struct dmanic_uring_waits uring_waits;
 

@@ -115,7 +115,8 @@ static int irq_ioctl_wait(void *object, void *data, struct dmanic_late *late)
 								 irq_wait_over(irq, arg->target),
 								 timeout);
 	}
-	arg->raised = READ_ONCE(irq->raised);
+	/* F: what is counted here is in the ring */
+	arg->raised = smp_load_acquire(&irq->raised);
 	if (dmanic_node_dead(irq->node))
 		return -ENODEV;
 	return ret == -ERESTARTSYS ? -EINTR : ret;

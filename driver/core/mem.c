@@ -103,13 +103,13 @@ static void mem_uncharge(struct dmanic_mem *mem)
 	atomic64_sub((u64)mem->charged << PAGE_SHIFT, &mem->node->pinned);
 }
 
-/* Give back the first @nr pages */
-static void mem_put_pages(struct dmanic_mem *mem, unsigned long nr)
+/* Give back the first @nr pages; @written: they may have been written to */
+static void mem_put_pages(struct dmanic_mem *mem, unsigned long nr, bool written)
 {
 	unsigned long i, step;
 
 	if (mem->user_pages) {
-		unpin_user_pages_dirty_lock(mem->pages, nr, true);
+		unpin_user_pages_dirty_lock(mem->pages, nr, written);
 		return;
 	}
 	for (i = 0; i < nr; i += step) {
@@ -121,7 +121,7 @@ static void mem_put_pages(struct dmanic_mem *mem, unsigned long nr)
 
 static void mem_free(struct dmanic_mem *mem)
 {
-	mem_put_pages(mem, mem->nr_pages);
+	mem_put_pages(mem, mem->nr_pages, true);
 	mem_uncharge(mem);
 	kvfree(mem->pages);
 	free_uid(mem->user);
@@ -210,7 +210,7 @@ err_free:
 /* Undo mem_new() when only @nr pages were got */
 static void mem_abort(struct dmanic_mem *mem, unsigned long nr)
 {
-	mem_put_pages(mem, nr);
+	mem_put_pages(mem, nr, false);
 	mem->nr_pages = 0;
 	mem_free(mem);
 }

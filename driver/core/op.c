@@ -296,6 +296,6 @@ bool dmanic_ops_prepare(struct dmanic_queue *queue, struct list_head *ops,
 			list_move_tail(&op->entry, failed);
 		}
 	}
-	queue->sq_head = head;
+	WRITE_ONCE(queue->sq_head, head);
 	return flags & DMANIC_SQE_FENCE;
 }

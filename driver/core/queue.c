@@ -66,9 +66,18 @@ static bool queue_has(struct dmanic_queue *queue, u32 min_complete)
 /* Entries that were left for lack of room may be taken now */
 bool dmanic_queue_has_room(struct dmanic_queue *queue)
 {
+	u32 used = dmanic_queue_unconsumed(queue);
+
+	/* An impossible cq_head is no room, nor does it wrap to some */
 	return READ_ONCE(queue->ring->sq_tail) != READ_ONCE(queue->sq_head) &&
-	       dmanic_queue_unconsumed(queue) + READ_ONCE(queue->in_flight) <
-	       queue->cq_entries;
+	       used <= queue->cq_entries &&
+	       used + READ_ONCE(queue->in_flight) < queue->cq_entries;
+}
+
+static bool queue_has_entries(const struct dmanic_queue *queue)
+{
+	return READ_ONCE(queue->ring->sq_tail) - READ_ONCE(queue->sq_head) <
+	       queue->sq_entries;
 }
 
 static bool queue_wait_over(struct dmanic_queue *queue,
@@ -168,15 +177,16 @@ static long queue_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 static __poll_t queue_poll(struct file *file, poll_table *table)
 {
 	struct dmanic_queue *queue = file->private_data;
-	struct dmanic_queue_ring *ring = queue->ring;
 	__poll_t mask = 0;
 
 	poll_wait(file, &queue->wait, table);
-	/* E: on the list before looking at the tail */
+	if (!queue_has_entries(queue))
+		WRITE_ONCE(queue->room_wanted, true);
+	/* E: on the list before looking at the tail, and at the head */
 	smp_mb();
 	if (dmanic_queue_unconsumed(queue))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (READ_ONCE(ring->sq_tail) - READ_ONCE(queue->sq_head) < queue->sq_entries)
+	if (queue_has_entries(queue))
 		mask |= EPOLLOUT | EPOLLWRNORM;
 	if (dmanic_node_dead(queue->node))
 		mask |= EPOLLERR | EPOLLHUP;

@@ -407,7 +407,7 @@ u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 	while (ring.left && quick_next(&ring));
 	rcu_read_unlock();
 	done = ring.head - queue->sq_head;
-	queue->sq_head = ring.head;
+	WRITE_ONCE(queue->sq_head, ring.head);
 	*cq_tail = ring.tail;
 	return done;
 }

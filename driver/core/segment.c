@@ -242,6 +242,25 @@ int dmanic_segment_revoke(struct dmanic_ctx *ctx, struct dmanic_segment_id *arg)
 }
 
 /**
+ * dmanic_segment_export_undo() - the caller could not be told of its export
+ * @ctx: the context
+ * @arg: of dmanic_segment_export()
+ *
+ * By now it may have been revoked, and exported again.
+ */
+void dmanic_segment_export_undo(struct dmanic_ctx *ctx,
+				const struct dmanic_segment_export *arg)
+{
+	struct dmanic_segment *seg;
+
+	mutex_lock(&ctx->lock);
+	seg = segment_find(ctx, arg->id);
+	if (seg && seg->export && seg->export->key == arg->key)
+		segment_unexport(ctx, seg);
+	mutex_unlock(&ctx->lock);
+}
+
+/**
  * dmanic_segment_mem() - memory of a segment, for posting
  * @ctx: the context
  * @id: chosen by the user

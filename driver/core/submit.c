@@ -10,6 +10,8 @@
  * flight plus completions not consumed are fewer than its entries. cq_head is
  * the program's to write, so an impossible value counts as "no room".
  */
+#include <linux/poll.h>
+
 #include "dmanic.h"
 #include "link.h"
 #include "op.h"
@@ -225,6 +227,12 @@ int dmanic_queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
 	}
 	if (!total)
 		return left ? nr : 0;
+	/* E: the head before looking who waits for room in the ring */
+	smp_mb();
+	if (unlikely(READ_ONCE(queue->room_wanted))) {
+		WRITE_ONCE(queue->room_wanted, false);
+		wake_up_poll(&queue->wait, EPOLLOUT | EPOLLWRNORM);
+	}
 	dmanic_stat_add(queue->node, DMANIC_STATS_A_POSTED, total);
 	dmanic_stat_add(queue->node, DMANIC_STATS_A_DOORBELLS, 1);
 	if (!list_empty(&batch.ready))
@@ -237,8 +245,8 @@ int dmanic_queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
  * @queue: its submit_lock is held
  * @behind: out: others wait for a FENCE, so this has to queue behind them
  *
- * It needs no room in the completion ring. Return: the op, in flight and
- * started; NULL: all are in use.
+ * It needs no room in the completion ring. Return: the op, in flight, and started
+ * unless @behind; NULL: all are in use.
  */
 struct dmanic_op *dmanic_queue_post_begin(struct dmanic_queue *queue, bool *behind)
 {
@@ -252,11 +260,20 @@ struct dmanic_op *dmanic_queue_post_begin(struct dmanic_queue *queue, bool *behi
 		op->started = true;
 		queue->in_flight++;
 		WRITE_ONCE(queue->posted, queue->posted + 1);
-		queue->started++;
 		*behind = queue->nr_deferred || queue->promoting;
+		/* As in queue_take_ops(): a FENCE must not wait for this one */
+		if (!*behind)
+			queue->started++;
 	}
 	spin_unlock_irq(&queue->lock);
 	return op;
+}
+
+static void queue_count_started(struct dmanic_queue *queue)
+{
+	spin_lock_irq(&queue->lock);
+	queue->started++;
+	spin_unlock_irq(&queue->lock);
 }
 
 /**
@@ -279,11 +296,14 @@ void dmanic_queue_post(struct dmanic_queue *queue, struct dmanic_op *op,
 		queue_hold(&ops);
 	rcu_read_unlock();
 	if (op->status) {
+		/* Its end takes it off again, and looks who may start */
+		if (behind)
+			queue_count_started(queue);
 		dmanic_queue_complete(&ops);
 		return;
 	}
 	if (behind || (op->flags & DMANIC_SQE_FENCE))
-		queue_defer(queue, &ops, 1);
+		queue_defer(queue, &ops, behind ? 0 : 1);
 	if (!list_empty(&ops))
 		queue->node->link->submit(queue->node, &ops);
 }

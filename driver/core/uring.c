@@ -304,8 +304,10 @@ static int uring_queue_enter(struct dmanic_queue *queue, struct io_uring_cmd *cm
 
 	if (READ_ONCE(shared->min_complete) || READ_ONCE(shared->timeout_ns))
 		return -EINVAL;
-	if (!to_submit)
+	if (!to_submit) {
+		dmanic_poller_wake(queue);
 		return uring_done(cmd, 0, 0, issue_flags);
+	}
 	ret = uring_submit_lock(queue, issue_flags);
 	if (ret)
 		return ret;

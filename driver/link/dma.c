@@ -90,11 +90,14 @@ static int dma_notified(struct notifier_block *block, unsigned long action,
 
 /*
  * An engine that cannot reach all memory would need to know which it can; and
- * one whose driver may leave without a word is not safe.
+ * one whose driver may leave without a word is not safe. Those that complete out
+ * of order (idxd) are both: they take single channels away, and cannot be stopped
+ * when a copy is lost.
  */
 static bool dma_suits(struct dma_chan *chan, void *unused)
 {
 	return !dma_addressing_limited(dmaengine_get_dma_device(chan)) &&
+	       !dma_has_cap(DMA_COMPLETION_NO_ORDER, chan->device->cap_mask) &&
 	       chan->device->dev->bus;
 }
 

@@ -149,7 +149,8 @@ static bool loop_give_up(const struct dmanic_op *op)
  */
 static bool loop_free(const struct loop_node *ln)
 {
-	return READ_ONCE(ln->free) || dmanic_node_hurried(&ln->node);
+	/* Who posted looked the other way round: count, then free (uring.c) */
+	return smp_load_acquire(&ln->free) || dmanic_node_hurried(&ln->node);
 }
 
 static void loop_sleep_until(struct loop_node *ln, const struct dmanic_op *op,
@@ -340,14 +341,14 @@ static u32 loop_look_around(struct loop_node *ln, const struct dmanic_op *op)
 }
 
 /*
- * This one had its slice, and others wait. A modelled engine does not switch, but
- * for a LIST, which has a place for each slice.
+ * This one had its slice, and others wait. An engine that is modelled, still, does
+ * not switch, but for a LIST, which has a place for each slice.
  */
 static bool loop_slice_over(struct loop_node *ln, const struct dmanic_op *op, u32 chunks)
 {
 	if (chunks < LOOP_SLICE)
 		return false;
-	return op->due ? loop_is_list(op) : !loop_idle(ln);
+	return op->due && !loop_free(ln) ? loop_is_list(op) : !loop_idle(ln);
 }
 
 /* Do all of @op, or a slice: loop_done() tells */

@@ -261,6 +261,35 @@ TEST_F(wait, poll_tells_of_room)
 	EXPECT_EQ(poll_now(self->queue.fd, 0) & POLLOUT, POLLOUT);
 }
 
+static void *poll_for_room(void *arg)
+{
+	const struct queue *queue = arg;
+	struct pollfd wait = { .fd = queue->fd, .events = POLLOUT };
+
+	EXPECT_EQ(poll(&wait, 1, 20000 * harness_slow()), 1);
+	EXPECT_EQ(wait.revents, POLLOUT);
+	return NULL;
+}
+
+TEST_F(wait, room_wakes_who_polls_for_it)
+{
+	unsigned int round;
+	pthread_t thread;
+
+	for (round = 0; round < 5; round++) {
+		post(self, 16);
+		queue_publish(&self->queue);
+		ASSERT_EQ(pthread_create(&thread, NULL, poll_for_room,
+					 &self->queue), 0);
+		breathe();
+		ASSERT_EQ(queue_enter(&self->queue, 1, 0, 0), 0);
+		ASSERT_EQ(pthread_join(thread, NULL), 0);
+		queue_submit(&self->queue);
+		ASSERT_EQ(queue_enter(&self->queue, 0, 16, slow_ns(20000)), 0);
+		EXPECT_EQ(reap_all(self), 16);
+	}
+}
+
 /* Edge-triggered, so each batch must wake anew. */
 TEST_F(wait, epoll_wakes_for_each_batch)
 {

@@ -9,6 +9,7 @@
  * that writes to entries while they are read. test_uring_wait.c has the waits
  * and rings that die, test_uring_chain.c links.
  */
+#include "poller.h"
 #include "uring_test.h"
 
 #include <pthread.h>
@@ -248,6 +249,86 @@ TEST_F(uring, fence_is_about_the_ring_too)
 	ring_reap(&self->ring, NULL, NULL);
 	EXPECT_EQ(self->queue.ring->cq_tail, 5);
 	EXPECT_EQ(memcmp(self->segment.data + 4096, self->segment.data, 8), 0);
+}
+
+/*
+ * What a FENCE waits for ends while the next command is on its way: nobody is
+ * left behind.
+ */
+TEST_F_TIMEOUT(uring, nothing_is_left_behind_a_fence, 60)
+{
+	struct dmanic_sqe big = put(self, MIB / 4), fence = put(self, 8);
+	unsigned int round, i, rounds = harness_slow() > 4 ? 50 : 500;
+
+	fence.flags = DMANIC_SQE_FENCE;
+	for (round = 0; round < rounds; round++) {
+		big.length = (round % 64 + 1) * 4096;
+		for (i = 0; i < 5; i++) {
+			const struct dmanic_sqe *op = i == 1 ? &fence : &big;
+
+			prep_post(&self->ring, &self->queue, op)->flags =
+				variant->entry_flags;
+		}
+		/* Refused, behind a FENCE */
+		big.length = MIB + 1;
+		prep_post(&self->ring, &self->queue, &big)->flags =
+			variant->entry_flags;
+		ring_submit(&self->ring, 6);
+		for (i = 0; i < 6; i++)
+			EXPECT_NE(ring_reap(&self->ring, NULL, NULL), -EBUSY);
+	}
+}
+
+static void *enter_always(void *arg)
+{
+	const struct queue *queue = arg;
+	struct dmanic_enter enter;
+
+	do
+		enter = (struct dmanic_enter) {
+			.size = sizeof(enter), .to_submit = 3,
+		};
+	while (!dmanic_call(queue->fd, DMANIC_IOC_ENTER, &enter) &&
+	       !load32(&queue->ring->arm));
+	return NULL;
+}
+
+#define WAYS_BATCH	16U
+
+/* A thread of the driver, ENTER and commands: each notify is raised once. */
+TEST_F_TIMEOUT(uring, three_ways_at_once, 60)
+{
+	struct queue queue = poller_make(&self->node, 64, 64, 0);
+	struct dmanic_sqe op = sqe_notify(self->bell, 1);
+	unsigned int round, i, rounds = harness_slow() > 4 ? 30 : 300;
+	__u64 cookie = 0, reaped = 0;
+	struct dmanic_cqe cqe;
+	pthread_t thread;
+
+	ASSERT_EQ(pthread_create(&thread, NULL, enter_always, &queue), 0);
+	for (round = 0; round < rounds; round++) {
+		for (i = 0; i < WAYS_BATCH; i++) {
+			struct dmanic_sqe *sqe = queue_sqe(&queue);
+
+			*sqe = op;
+			sqe->cookie = cookie++;
+			prep_post(&self->ring, &queue, &op)->flags =
+				variant->entry_flags;
+		}
+		poller_publish(&queue);
+		ring_submit(&self->ring, WAYS_BATCH);
+		for (i = 0; i < WAYS_BATCH; i++)
+			ASSERT_EQ(ring_reap(&self->ring, NULL, NULL), 0);
+		for (i = 0; i < WAYS_BATCH; i++) {
+			ASSERT_TRUE(WAIT_FOR(queue_reap(&queue, &cqe)));
+			ASSERT_EQ(cqe.cookie, reaped++);
+			ASSERT_EQ(cqe.status, DMANIC_STATUS_OK);
+		}
+	}
+	EXPECT_EQ(irq_raised(&self->irq), 2 * cookie);
+	/* Nobody else uses it here */
+	store32(&queue.ring->arm, 1);
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
 }
 
 TEST_F(uring, posts_are_counted)
