@@ -86,7 +86,7 @@ warnings += -Wmissing-prototypes
 cflags	:= -std=gnu11 -ffp-contract=off $(warnings) -D_GNU_SOURCE -fPIC
 cppflags := -Iuapi -Ilibnic/include -I. -DDMANIC_VERSION=$(VERSION)
 ldflags	:= -Wl,--as-needed
-libs	:= -lmnl -lcjson -lm -lpthread
+libs	:= -lmnl -lcjson -luring -lm -lpthread
 # What tests of the driver's pure files include instead of the kernel's headers
 shim	:= -Iselftests/native/shim
 sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all

@@ -13,6 +13,7 @@
 
 #include "nicperf.h"
 #include "pong.h"
+#include "post.h"
 #include "sample.h"
 
 #define DEFAULT_DEVICE	"nic0"
@@ -63,9 +64,10 @@ static const char help[] =
 "                          with pio or without; default: the first four)\n"
 "  -w, --wait HOW          poll, sleep or both (latency, bandwidth; default:\n"
 "                          both for latency, poll for bandwidth)\n"
-"      --way HOW           enter, a system call for each batch; thread, a thread\n"
-"                          of the driver takes entries; both (post; default:\n"
-"                          what the device has)\n"
+"      --way LIST          enter, a system call for each batch; thread, a thread\n"
+"                          of the driver takes entries; uring, an io_uring\n"
+"                          command for each batch; uring-post, one for each\n"
+"                          operation (post; default: what the device has)\n"
 "      --block BYTES       block of strided, list, blocks (default: 256)\n"
 "      --stride BYTES      from block to block (default: twice the block)\n"
 "  -t, --time TIME         time for one line (default: 100ms)\n"
@@ -195,15 +197,24 @@ static const char *parse_waits(const char *text, unsigned int *waits)
 
 static const char *parse_ways(const char *text, unsigned int *ways)
 {
-	if (!strcmp(text, "enter"))
-		*ways = 1U << WAY_ENTER;
-	else if (!strcmp(text, "thread"))
-		*ways = 1U << WAY_THREAD;
-	else if (!strcmp(text, "both"))
-		*ways = 1U << WAY_ENTER | 1U << WAY_THREAD;
-	else
-		return "is not enter, thread or both";
-	return NULL;
+	size_t length;
+	enum way way;
+
+	for (*ways = 0;; text += length + 1) {
+		unsigned int bit = 0;
+
+		length = strcspn(text, ",");
+		for (way = 0; way < WAY_COUNT; way++)
+			if (strlen(way_name(way)) == length &&
+			    !strncmp(text, way_name(way), length))
+				bit = 1U << way;
+		if (!bit)
+			return "has an unknown way: use enter, thread, uring, "
+				"uring-post";
+		*ways |= bit;
+		if (!text[length])
+			return NULL;
+	}
 }
 
 static const char *parse_block(const char *text, uint32_t *block)

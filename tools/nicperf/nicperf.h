@@ -9,8 +9,10 @@
  *   bandwidth.c  put, get, strided beside memcpy
  *   rate.c       messages a second
  *   post.c       cost of a post beside an empty system call
+ *   post_uring.c the same through an io_uring, and beside its NOP
  *   end.c wait.c one end of a link: its objects, and how it waits
  *   work.c       a window of operations in flight
+ *   uring.c      an io_uring, and batches through it
  *   copy.c       the memcpy that bandwidth is compared with
  *   sample.c     interleaved samples of two things
  *   cpu.c        binding; do both CPUs really run?
@@ -40,6 +42,8 @@
 enum way {
 	WAY_ENTER,	/* a system call for each batch */
 	WAY_THREAD,	/* a polling thread takes them */
+	WAY_URING,	/* an io_uring command for each batch */
+	WAY_URING_POST,	/* an io_uring command for each entry */
 	WAY_COUNT
 };
 
@@ -53,7 +57,7 @@ enum way {
  * @cpus: to bind to, in the order of use; none: the first two allowed
  * @ops: 1 << enum op (bandwidth)
  * @waits: 1 << enum wait; 0: the command's own choice
- * @ways: 1 << enum way (post); 0: all that the device has
+ * @ways: 1 << enum way (post); 0: all that can be measured here
  * @block: bytes in a block of a strided operation
  * @stride: bytes from block to block
  * @iterations: operations in a sample; 0: as many as @time_ns allows
@@ -145,6 +149,5 @@ int rate_run(struct run *run);
 uint64_t rate_steps(const struct run *run);
 int post_run(struct run *run);
 uint64_t post_steps(const struct run *run);
-const char *way_name(enum way way);
 
 #endif /* NICPERF_H */
