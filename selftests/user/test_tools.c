@@ -374,7 +374,7 @@ TEST(tools, wrong_usage_exits_with_2)
 		"nicctl dev set @0 latency fast",
 		"nicperf", "nicperf --nonsense rate", "nicperf rate --size 8",
 		"nicperf latency --time 0",
-		"nicperf post --way uring,slowly",
+		"nicperf post --way uring,slowly", "nicperf cost --time 1ms",
 		"nicrun", "nicrun --nonsense", "nicrun -n 0 true",
 		"nicrun -n 2 --nodes 1 true",
 		"nictile extra", "nictile --nonsense", "nictile --size 4x4x2",

@@ -10,6 +10,7 @@
  *   rate.c       messages a second
  *   post.c       cost of a post beside an empty system call
  *   post_uring.c the same through an io_uring, and beside its NOP
+ *   cost.c       instructions of operations, where the clock counts them
  *   end.c wait.c one end of a link: its objects, and how it waits
  *   work.c       a window of operations in flight
  *   uring.c      an io_uring, and batches through it
@@ -35,6 +36,7 @@
 #define COMMAND_BANDWIDTH	(1U << 1)
 #define COMMAND_RATE		(1U << 2)
 #define COMMAND_POST		(1U << 3)
+#define COMMAND_COST		(1U << 4)	/* only in a machine made for it */
 #define COMMAND_ALL		(COMMAND_LATENCY | COMMAND_BANDWIDTH | \
 				 COMMAND_RATE | COMMAND_POST)
 
@@ -149,5 +151,11 @@ int rate_run(struct run *run);
 uint64_t rate_steps(const struct run *run);
 int post_run(struct run *run);
 uint64_t post_steps(const struct run *run);
+/* Bytes an end must be able to send at once */
+#define COST_BYTES	(1ULL << 20)
+/* Before anything is opened: does the clock count instructions? */
+int cost_check_clock(struct run *run);
+int cost_run(struct run *run);
+uint64_t cost_steps(const struct run *run);
 
 #endif /* NICPERF_H */
