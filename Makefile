@@ -109,6 +109,14 @@ tests	:= $(basename $(wildcard selftests/kernel/test_*.c \
 	selftests/user/test_*.c))
 units	:= $(basename $(notdir $(wildcard selftests/native/test_*.c)))
 
+# What few have, told before the compiler says it in its way
+.PHONY: liburing
+liburing:
+	@echo '#include <liburing.h>' | $(CC) $(CPPFLAGS) -E -o /dev/null \
+		-x c - 2>/dev/null || { echo "make: nicperf needs liburing:" \
+		"install it (Debian: liburing-dev)" >&2; exit 1; }
+$(user)/tools/nicperf/uring.o: | liburing
+
 user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools))
 tests: user $(addprefix $(user)/,$(tests)) $(user)/selftests/user/example
 units: $(addprefix $(native)/,$(units))

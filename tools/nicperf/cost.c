@@ -49,18 +49,18 @@ struct cost;
  * struct line - a thing that is measured
  * @name: of it
  * @says: what is counted
- * @reference: what it is compared with
+ * @thing: a round, and how many instructions it took
  * @bytes: of an operation
  * @batch: operations in a round; counts are of one
- * @thing: a round, and how many instructions it took
+ * @reference: what it is compared with
  */
 struct line {
 	const char *name;
 	const char *says;
-	enum reference reference;
+	int (*thing)(struct cost *cost, uint64_t *count);
 	uint64_t bytes;
 	unsigned int batch;
-	int (*thing)(struct cost *cost, uint64_t *count);
+	enum reference reference;
 };
 
 /**
@@ -325,21 +325,21 @@ static int uring_post_round(struct cost *cost, uint64_t *count)
 }
 
 static const struct line lines[] = {
-	{ "put 8 batch 32 enter", "fill, submit", REF_IOCTL, 8, BATCH,
-	  enter_round },
-	{ "put 8 batch 32 reap", "reap", REF_IOCTL, 8, BATCH, reap_round },
-	{ "put 8 alone", "fill, submit and wait, reap", REF_IOCTL, 8, 1,
-	  alone_round },
-	{ "put 8 batch 32 thread", "fill, publish, reap", REF_IOCTL, 8, BATCH,
-	  thread_round },
-	{ "put 8 batch 32 uring", "fill, submit, reap", REF_NOP, 8, BATCH,
-	  uring_enter_round },
-	{ "put 8 batch 32 uring-post", "fill, submit, reap", REF_NOP, 8, BATCH,
-	  uring_post_round },
-	{ "put 64k", "fill, submit and wait, reap", REF_MEMCPY, 65536, 1,
-	  alone_round },
-	{ "put 1M", "fill, submit and wait, reap", REF_MEMCPY, COST_BYTES, 1,
-	  alone_round },
+	{ "put 8 batch 32 enter", "fill, submit", enter_round, 8, BATCH,
+	  REF_IOCTL },
+	{ "put 8 batch 32 reap", "reap", reap_round, 8, BATCH, REF_IOCTL },
+	{ "put 8 alone", "fill, submit and wait, reap", alone_round, 8, 1,
+	  REF_IOCTL },
+	{ "put 8 batch 32 thread", "fill, publish, reap", thread_round, 8,
+	  BATCH, REF_IOCTL },
+	{ "put 8 batch 32 uring", "fill, submit, reap", uring_enter_round, 8,
+	  BATCH, REF_NOP },
+	{ "put 8 batch 32 uring-post", "fill, submit, reap", uring_post_round,
+	  8, BATCH, REF_NOP },
+	{ "put 64k", "fill, submit and wait, reap", alone_round, 65536, 1,
+	  REF_MEMCPY },
+	{ "put 1M", "fill, submit and wait, reap", alone_round, COST_BYTES, 1,
+	  REF_MEMCPY },
 };
 
 #define LINES	ARRAY_SIZE(lines)
@@ -467,7 +467,8 @@ static bool cost_can(const struct cost *cost, const struct line *line)
 /* Of the whole last put: a fast wrong copy is an error */
 static int cost_verify(struct run *run)
 {
-	if (memcmp(end_send(&run->near), end_receive(&run->far), COST_BYTES))
+	if (memcmp(end_send(&run->near), end_receive(&run->far),
+		   COST_BYTES) != 0)
 		return run_fail(run, "put of 1M: data came out wrong");
 	return 0;
 }

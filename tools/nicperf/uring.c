@@ -3,16 +3,12 @@
  * uring.c - an io_uring, and batches through it
  */
 #include <errno.h>
+#include <liburing.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <linux/dmanic.h>
 #include <nic_uring.h>
-
-#if !__has_include(<liburing.h>)
-#error "nicperf needs liburing, 2.2 or newer; Debian: apt-get install liburing-dev"
-#endif
-#include <liburing.h>
 
 #include "post.h"
 #include "uring.h"
