@@ -86,7 +86,7 @@ warnings += -Wmissing-prototypes
 cflags	:= -std=gnu11 -ffp-contract=off $(warnings) -D_GNU_SOURCE -fPIC
 cppflags := -Iuapi -Ilibnic/include -I. -DDMANIC_VERSION=$(VERSION)
 ldflags	:= -Wl,--as-needed
-libs	:= -lmnl -lcjson -lm -lpthread
+libs	:= -lmnl -lcjson -luring -lm -lpthread
 # What tests of the driver's pure files include instead of the kernel's headers
 shim	:= -Iselftests/native/shim
 sanitize := -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -108,6 +108,14 @@ tools	:= $(foreach t,$(tools-y),$(if $(call under,tools/$(t)),$(t)))
 tests	:= $(basename $(wildcard selftests/kernel/test_*.c \
 	selftests/user/test_*.c))
 units	:= $(basename $(notdir $(wildcard selftests/native/test_*.c)))
+
+# What few have, told before the compiler says it in its way
+.PHONY: liburing
+liburing:
+	@echo '#include <liburing.h>' | $(CC) $(CPPFLAGS) -E -o /dev/null \
+		-x c - 2>/dev/null || { echo "make: nicperf needs liburing:" \
+		"install it (Debian: liburing-dev)" >&2; exit 1; }
+$(user)/tools/nicperf/uring.o: | liburing
 
 user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools))
 tests: user $(addprefix $(user)/,$(tests)) $(user)/selftests/user/example

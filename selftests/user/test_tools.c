@@ -272,6 +272,9 @@ TEST(tools, nicperf_post)
 	static const char * const names[] = {
 		"post put batch 1", "post put batch 8", "post put batch 32",
 		"post nop batch 1", "post nop batch 8", "post nop batch 32",
+		"post put batch 32 uring", "post nop batch 1 uring beside NOP",
+		"post put batch 8 uring-post",
+		"post put batch 32 uring-post beside NOP",
 	};
 	const cJSON *result;
 	unsigned int i;
@@ -284,6 +287,10 @@ TEST(tools, nicperf_post)
 		EXPECT_TRUE(number_of(result, "value") > 0);
 		EXPECT_TRUE(number_of(result, "reference.value") > 0);
 	}
+	ask("nicperf", "post -d @0 -t 2ms --samples 3 --way uring,enter");
+	result_named(report, "post put batch 1");
+	result_named(report, "post put batch 1 uring");
+	EXPECT_EQ(results(), 6 + 2 * 6);
 }
 
 TEST(tools, nicperf_all)
@@ -389,6 +396,7 @@ TEST(tools, wrong_usage_exits_with_2)
 		"nicctl dev set @0 latency fast",
 		"nicperf", "nicperf --nonsense rate", "nicperf rate --size 8",
 		"nicperf latency --time 0",
+		"nicperf post --way uring,slowly", "nicperf cost --time 1ms",
 		"nicrun", "nicrun --nonsense", "nicrun -n 0 true",
 		"nicrun -n 2 --nodes 1 true",
 		"nictile extra", "nictile --nonsense", "nictile --size 4x4x2",

@@ -13,6 +13,7 @@
 
 #include "nicperf.h"
 #include "pong.h"
+#include "post.h"
 #include "sample.h"
 
 #define DEFAULT_DEVICE	"nic0"
@@ -29,6 +30,7 @@ static const struct command {
 	{ "bandwidth", COMMAND_BANDWIDTH },
 	{ "rate", COMMAND_RATE },
 	{ "post", COMMAND_POST },
+	{ "cost", COMMAND_COST },
 	{ "all", COMMAND_ALL },
 };
 
@@ -49,7 +51,10 @@ static const char help[] =
 "             and with a put for each\n"
 "  rate       puts of 8 bytes and notifies a second\n"
 "  post       cost of a post, beside an empty system call, measured in turn\n"
-"  all        all of these\n"
+"  cost       instructions of a post, of puts of 8 B, 64 KiB and 1 MiB, beside\n"
+"             an empty ioctl, memcpy and a NOP of io_uring; only where the clock\n"
+"             counts instructions: in selftests/vm --icount\n"
+"  all        all of these but cost\n"
 "\n"
 "Options\n"
 "  -d, --device NAME       measuring end (default: $NIC_DEVICE, else nic0)\n"
@@ -63,15 +68,16 @@ static const char help[] =
 "                          put,pio, and atomics always; default: the first four)\n"
 "  -w, --wait HOW          poll, sleep or both (latency, bandwidth; default:\n"
 "                          both for latency, poll for bandwidth)\n"
-"      --way HOW           enter, a system call for each batch; thread, a thread\n"
-"                          of the driver takes entries; both (post; default:\n"
-"                          what the device has)\n"
+"      --way LIST          enter, a system call for each batch; thread, a thread\n"
+"                          of the driver takes entries; uring, an io_uring\n"
+"                          command for each batch; uring-post, one for each\n"
+"                          operation (post; default: what the device has)\n"
 "      --block BYTES       block of strided, list, blocks (default: 256)\n"
 "      --stride BYTES      from block to block (default: twice the block)\n"
-"  -t, --time TIME         time for one line (default: 100ms)\n"
-"  -n, --iterations COUNT  operations in a sample, instead of a time;\n"
+"  -t, --time TIME         time for one line (not cost; default: 100ms)\n"
+"  -n, --iterations COUNT  operations in a sample, instead of a time (not cost);\n"
 "                          latency: round trips, each a sample\n"
-"      --samples COUNT     samples of a line (not latency; default: 11)\n"
+"      --samples COUNT     samples of a line (not latency, cost; default: 11)\n"
 "      --cpu LIST          CPUs of the measuring and of the answering thread\n"
 "                          (default: the first two allowed)\n"
 "      --check             hold the results against the project's bounds\n"
@@ -138,6 +144,8 @@ static const struct {
 	{ OPT_WAY, COMMAND_POST },
 	{ OPT_BLOCK, COMMAND_BANDWIDTH },
 	{ OPT_STRIDE, COMMAND_BANDWIDTH },
+	{ OPT_TIME, COMMAND_ALL },
+	{ OPT_ITERATIONS, COMMAND_ALL },
 	{ OPT_SAMPLES, COMMAND_ALL & ~COMMAND_LATENCY },
 	{ OPT_CHECK, COMMAND_BANDWIDTH | COMMAND_POST },
 };
@@ -195,15 +203,24 @@ static const char *parse_waits(const char *text, unsigned int *waits)
 
 static const char *parse_ways(const char *text, unsigned int *ways)
 {
-	if (!strcmp(text, "enter"))
-		*ways = 1U << WAY_ENTER;
-	else if (!strcmp(text, "thread"))
-		*ways = 1U << WAY_THREAD;
-	else if (!strcmp(text, "both"))
-		*ways = 1U << WAY_ENTER | 1U << WAY_THREAD;
-	else
-		return "is not enter, thread or both";
-	return NULL;
+	size_t length;
+	enum way way;
+
+	for (*ways = 0;; text += length + 1) {
+		unsigned int bit = 0;
+
+		length = strcspn(text, ",");
+		for (way = 0; way < WAY_COUNT; way++)
+			if (strlen(way_name(way)) == length &&
+			    !strncmp(text, way_name(way), length))
+				bit = 1U << way;
+		if (!bit)
+			return "has an unknown way: use enter, thread, uring, "
+				"uring-post";
+		*ways |= bit;
+		if (!text[length])
+			return NULL;
+	}
 }
 
 static const char *parse_block(const char *text, uint32_t *block)

@@ -28,6 +28,7 @@ static const struct {
 	{ COMMAND_BANDWIDTH, bandwidth_run, bandwidth_steps },
 	{ COMMAND_RATE, rate_run, rate_steps },
 	{ COMMAND_POST, post_run, post_steps },
+	{ COMMAND_COST, cost_run, cost_steps },
 };
 
 #define SUBCOMMANDS	ARRAY_SIZE(subcommands)
@@ -124,6 +125,8 @@ static uint64_t bytes_needed(const struct options *opt)
 			bytes = opt->sizes.value[i];
 	if (opt->commands & COMMAND_BANDWIDTH && bandwidth_bytes(opt) > bytes)
 		bytes = bandwidth_bytes(opt);
+	if (opt->commands & COMMAND_COST)
+		bytes = COST_BYTES;
 	return bytes;
 }
 
@@ -224,7 +227,8 @@ int main(int argc, char **argv)
 		report_free(run.report);
 		return status;
 	}
-	if (!cpu_choose(&run) && !ends_open(&run))
+	if (!(run.opt.commands & COMMAND_COST && cost_check_clock(&run)) &&
+	    !cpu_choose(&run) && !ends_open(&run))
 		run_commands(&run);
 	ok = !run.failed && report_ok(run.report);
 	if (run_print(&run))

@@ -9,8 +9,11 @@
  *   bandwidth.c  put, get, strided beside memcpy
  *   rate.c       messages a second
  *   post.c       cost of a post beside an empty system call
+ *   post_uring.c the same through an io_uring, and beside its NOP
+ *   cost.c       instructions of operations, where the clock counts them
  *   end.c wait.c one end of a link: its objects, and how it waits
  *   work.c       a window of operations in flight
+ *   uring.c      an io_uring, and batches through it
  *   copy.c       the memcpy that bandwidth is compared with
  *   sample.c     interleaved samples of two things
  *   cpu.c        binding; do both CPUs really run?
@@ -33,6 +36,7 @@
 #define COMMAND_BANDWIDTH	(1U << 1)
 #define COMMAND_RATE		(1U << 2)
 #define COMMAND_POST		(1U << 3)
+#define COMMAND_COST		(1U << 4)	/* only in a machine made for it */
 #define COMMAND_ALL		(COMMAND_LATENCY | COMMAND_BANDWIDTH | \
 				 COMMAND_RATE | COMMAND_POST)
 
@@ -43,6 +47,8 @@
 enum way {
 	WAY_ENTER,	/* a system call for each batch */
 	WAY_THREAD,	/* a polling thread takes them */
+	WAY_URING,	/* an io_uring command for each batch */
+	WAY_URING_POST,	/* an io_uring command for each entry */
 	WAY_COUNT
 };
 
@@ -56,7 +62,7 @@ enum way {
  * @cpus: to bind to, in the order of use; none: the first two allowed
  * @ops: 1 << enum op (bandwidth; latency: of LATENCY_OPS)
  * @waits: 1 << enum wait; 0: the command's own choice
- * @ways: 1 << enum way (post); 0: all that the device has
+ * @ways: 1 << enum way (post); 0: all that can be measured here
  * @block: bytes in a block of a strided operation
  * @stride: bytes from block to block
  * @iterations: operations in a sample; 0: as many as @time_ns allows
@@ -148,6 +154,11 @@ int rate_run(struct run *run);
 uint64_t rate_steps(const struct run *run);
 int post_run(struct run *run);
 uint64_t post_steps(const struct run *run);
-const char *way_name(enum way way);
+/* Bytes an end must be able to send at once */
+#define COST_BYTES	(1ULL << 20)
+/* Before anything is opened: does the clock count instructions? */
+int cost_check_clock(struct run *run);
+int cost_run(struct run *run);
+uint64_t cost_steps(const struct run *run);
 
 #endif /* NICPERF_H */

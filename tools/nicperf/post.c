@@ -12,31 +12,29 @@
  * work. What a post takes with the waits, from the first one to the last
  * completion and with the queue kept full, is measured beside it.
  *
+ * The ways through an io_uring are in post_uring.c.
+ *
  * getppid(2) stands for a system call that does nothing; the library does not
  * keep its answer.
  */
 #include <errno.h>
 #include <linux/dmanic.h>
+#include <nic_uring.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "nicperf.h"
+#include "post.h"
 #include "sample.h"
 
-#define POST_BYTES	8
-
-/* The project's bound: a put of a batch of 32, in system calls */
-#define BOUND_BATCH	32
+/* The project's bounds: a put of a batch of 32, in system calls */
 static const double bound_ratio[WAY_COUNT] = {
 	[WAY_ENTER] = 0.5,
 	[WAY_THREAD] = 0.15,
 };
 
-static const enum op post_ops[] = { OP_PUT, OP_NOP };
-static const unsigned int post_batches[] = { 1, 8, BOUND_BATCH };
-
-#define POST_OPS	ARRAY_SIZE(post_ops)
-#define POST_BATCHES	ARRAY_SIZE(post_batches)
+const enum op post_ops[POST_OPS] = { OP_PUT, OP_NOP };
+const unsigned int post_batches[POST_BATCHES] = { 1, 8, POST_BATCH_BOUND };
 
 static const struct column enter_columns[] = {
 	{ "post", true },
@@ -63,11 +61,17 @@ static const struct column thread_columns[] = {
 
 const char *way_name(enum way way)
 {
-	return way == WAY_ENTER ? "enter" : "thread";
+	static const char *const names[WAY_COUNT] = {
+		[WAY_ENTER] = "enter",
+		[WAY_THREAD] = "thread",
+		[WAY_URING] = "uring",
+		[WAY_URING_POST] = "uring-post",
+	};
+
+	return names[way];
 }
 
-/* One batch, as a program would write it */
-static int post_batch(const struct work *work, unsigned int *slot)
+int post_batch(const struct work *work, unsigned int *slot)
 {
 	struct end *end = work->end;
 	unsigned int i;
@@ -176,7 +180,7 @@ static int thread_time(void *arg, uint64_t count, uint64_t *ns)
 	return 0;
 }
 
-static int system_call_time(void *arg, uint64_t count, uint64_t *ns)
+int post_system_call_time(void *arg, uint64_t count, uint64_t *ns)
 {
 	uint64_t start, i;
 
@@ -188,48 +192,51 @@ static int system_call_time(void *arg, uint64_t count, uint64_t *ns)
 	return 0;
 }
 
-/* One of the things measured, for the report */
-static void post_report(struct run *run, const struct work *work, enum way way,
-			const char *what, const struct stats *post,
-			const struct stats *call)
+/* ---- what is told ---- */
+
+static void post_check(struct run *run, const struct post_result *result,
+		       const char *name, double bound)
 {
+	const double post = result->post->median;
+	const double reference = result->reference_stats->median;
+	const double ratio = stats_ratio(post, reference);
+
+	report_check(run->report, name, ratio <= bound,
+		     "%.3f of an %s (%.0f of %.0f ns), bound %.2f", ratio,
+		     result->reference, post, reference, bound);
+}
+
+void post_report(struct run *run, const struct post_result *result,
+		 double bound)
+{
+	const struct work *work = result->work;
 	struct report_point point = {
 		.unit = "ns",
-		.stats = post,
+		.stats = result->post,
 		.sized = work->op == OP_PUT,
 		.size_bytes = work->bytes,
-		.reference = "empty system call",
-		.reference_stats = call,
+		.reference = result->reference,
+		.reference_stats = result->reference_stats,
 	};
-	struct cJSON *result;
+	struct cJSON *json;
 	char name[64];
 
-	snprintf(name, sizeof(name), "post %s batch %u%s%s", op_name(work->op),
-		 work->batch, way == WAY_THREAD ? " thread" : "", what);
+	snprintf(name, sizeof(name), "post %s batch %u%s%s%s",
+		 op_name(work->op), work->batch,
+		 result->way == WAY_ENTER ? "" : " ",
+		 result->way == WAY_ENTER ? "" : way_name(result->way),
+		 result->what);
 	point.name = name;
-	result = report_result(run->report, &point);
-	report_param_text(result, "operation", op_name(work->op));
-	report_param_text(result, "way", way_name(way));
-	report_param_number(result, "batch", work->batch);
+	json = report_result(run->report, &point);
+	report_param_text(json, "operation", op_name(work->op));
+	report_param_text(json, "way", way_name(result->way));
+	report_param_number(json, "batch", work->batch);
+	if (run->opt.check && bound > 0 && work->op == OP_PUT &&
+	    work->batch == POST_BATCH_BOUND)
+		post_check(run, result, name, bound);
 }
 
-static void post_check(struct run *run, const struct work *work, enum way way,
-		       const struct stats *post, const struct stats *call)
-{
-	double ratio = stats_ratio(post->median, call->median);
-	char name[64];
-
-	if (!run->opt.check || work->op != OP_PUT || work->batch != BOUND_BATCH)
-		return;
-	snprintf(name, sizeof(name), "post put batch %u%s", work->batch,
-		 way == WAY_THREAD ? " thread" : "");
-	report_check(run->report, name, ratio <= bound_ratio[way],
-		     "%.3f of an empty system call (%.0f of %.0f ns), "
-		     "bound %.2f", ratio, post->median, call->median,
-		     bound_ratio[way]);
-}
-
-static void post_cells(struct table *table, const struct stats *stats)
+void post_cells(struct table *table, const struct stats *stats)
 {
 	table_cell(table, "%.1f", stats->median);
 	table_cell(table, "%.1f", 100 * stats->spread);
@@ -241,8 +248,16 @@ static void post_line(struct run *run, struct table *table,
 		      const struct stats *post, const struct stats *call,
 		      const struct stats *flow)
 {
-	post_report(run, work, way, "", post, call);
-	post_check(run, work, way, post, call);
+	struct post_result result = {
+		.work = work,
+		.way = way,
+		.what = "",
+		.post = post,
+		.reference = "empty system call",
+		.reference_stats = call,
+	};
+
+	post_report(run, &result, bound_ratio[way]);
 	table_cell(table, "%s", op_name(work->op));
 	table_cell(table, "%u", work->batch);
 	post_cells(table, post);
@@ -250,9 +265,26 @@ static void post_line(struct run *run, struct table *table,
 	table_cell(table, "%.3f", stats_ratio(post->median, call->median));
 	if (way == WAY_ENTER)
 		return;
-	post_report(run, work, way, " with waits", flow, call);
+	result.what = " with waits";
+	result.post = flow;
+	post_report(run, &result, 0);
 	post_cells(table, flow);
 	table_cell(table, "%.3f", stats_ratio(flow->median, call->median));
+}
+
+/* ---- one line ---- */
+
+void post_prepare(struct work *work, struct end *end, enum op op,
+		  unsigned int batch)
+{
+	memset(work, 0, sizeof(*work));
+	work->end = end;
+	work->op = op;
+	work->wait = WAIT_POLL;
+	work->bytes = op == OP_PUT ? POST_BYTES : 0;
+	work->depth = end->entries / batch * batch;
+	work->batch = batch;
+	work_slots(work, POST_BYTES);
 }
 
 static int post_one(struct run *run, struct table *table, struct end *end,
@@ -260,19 +292,12 @@ static int post_one(struct run *run, struct table *table, struct end *end,
 {
 	struct sampled things[3] = {
 		{ .run = way == WAY_THREAD ? thread_time : post_time },
-		{ .run = system_call_time },
+		{ .run = post_system_call_time },
 		{ .run = work_run },
 	};
 	const unsigned int n = way == WAY_THREAD ? 3 : 2;
-	struct work work = {
-		.end = end,
-		.op = op,
-		.wait = WAIT_POLL,
-		.bytes = op == OP_PUT ? POST_BYTES : 0,
-		.depth = end->entries / batch * batch,
-		.batch = batch,
-	};
 	struct stats stats[3];
+	struct work work;
 	unsigned int i;
 	char what[64];
 
@@ -281,7 +306,7 @@ static int post_one(struct run *run, struct table *table, struct end *end,
 	snprintf(what, sizeof(what), "post %s batch %u %s", op_name(op), batch,
 		 way_name(way));
 	run_step(run, what);
-	work_slots(&work, POST_BYTES);
+	post_prepare(&work, end, op, batch);
 	for (i = 0; i < n; i++)
 		things[i].least = work.depth;
 	things[0].arg = &work;
@@ -321,7 +346,7 @@ static int post_table(struct run *run, struct end *end, enum way way)
 /* ---- the polling thread ---- */
 
 /* It runs where who makes the queue runs: on the second CPU */
-static int thread_queue(struct run *run, struct end *end)
+int post_thread_queue(struct run *run, struct end *end)
 {
 	const struct nic_queue_options options = {
 		.size = sizeof(options),
@@ -349,7 +374,7 @@ static int post_thread(struct run *run)
 	struct end end = run->near;
 	int ret;
 
-	if (thread_queue(run, &end))
+	if (post_thread_queue(run, &end))
 		return run_end_fail(run, &end);
 	ret = post_table(run, &end, WAY_THREAD);
 	nic_queue_destroy(end.queue);
@@ -366,6 +391,8 @@ static unsigned int post_ways(const struct run *run)
 	if (run->near.info.features & DMANIC_FEATURE_POLL_THREAD &&
 	    run->cpus > 1)
 		ways |= 1U << WAY_THREAD;
+	if (nic_uring_features(run->near.ctx) & NIC_URING_POST)
+		ways |= 1U << WAY_URING | 1U << WAY_URING_POST;
 	return ways;
 }
 
@@ -387,5 +414,7 @@ int post_run(struct run *run)
 		ret = post_table(run, &run->near, WAY_ENTER);
 	if (!ret && ways & 1U << WAY_THREAD)
 		ret = post_thread(run);
+	if (!ret && ways & (1U << WAY_URING | 1U << WAY_URING_POST))
+		ret = post_uring(run, ways);
 	return ret;
 }
