@@ -272,6 +272,7 @@ TEST(tools, nicperf_post)
 	static const char * const names[] = {
 		"post put batch 1", "post put batch 8", "post put batch 32",
 		"post nop batch 1", "post nop batch 8", "post nop batch 32",
+		"post put batch 32 eventfd", "post nop batch 1 eventfd",
 		"post put batch 32 uring", "post nop batch 1 uring beside NOP",
 		"post put batch 8 uring-post",
 		"post put batch 32 uring-post beside NOP",

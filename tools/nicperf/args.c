@@ -68,7 +68,8 @@ static const char help[] =
 "                          put,pio, and atomics always; default: the first four)\n"
 "  -w, --wait HOW          poll, sleep or both (latency, bandwidth; default:\n"
 "                          both for latency, poll for bandwidth)\n"
-"      --way LIST          enter, a system call for each batch; thread, a thread\n"
+"      --way LIST          enter, a system call for each batch; eventfd, the same,\n"
+"                          and an eventfd tells of completions; thread, a thread\n"
 "                          of the driver takes entries; uring, an io_uring\n"
 "                          command for each batch; uring-post, one for each\n"
 "                          operation (post; default: what the device has)\n"
@@ -215,8 +216,8 @@ static const char *parse_ways(const char *text, unsigned int *ways)
 			    !strncmp(text, way_name(way), length))
 				bit = 1U << way;
 		if (!bit)
-			return "has an unknown way: use enter, thread, uring, "
-				"uring-post";
+			return "has an unknown way: use enter, eventfd, "
+				"thread, uring, uring-post";
 		*ways |= bit;
 		if (!text[length])
 			return NULL;

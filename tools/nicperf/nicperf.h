@@ -9,6 +9,7 @@
  *   bandwidth.c  put, get, strided beside memcpy
  *   rate.c       messages a second
  *   post.c       cost of a post beside an empty system call
+ *   post_event.c the same, and an eventfd tells of completions
  *   post_uring.c the same through an io_uring, and beside its NOP
  *   cost.c       instructions of operations, where the clock counts them
  *   end.c wait.c one end of a link: its objects, and how it waits
@@ -46,6 +47,7 @@
 /* How entries get to the device */
 enum way {
 	WAY_ENTER,	/* a system call for each batch */
+	WAY_EVENTFD,	/* the same, and an eventfd tells of completions */
 	WAY_THREAD,	/* a polling thread takes them */
 	WAY_URING,	/* an io_uring command for each batch */
 	WAY_URING_POST,	/* an io_uring command for each entry */

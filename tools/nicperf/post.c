@@ -12,7 +12,8 @@
  * work. What a post takes with the waits, from the first one to the last
  * completion and with the queue kept full, is measured beside it.
  *
- * The ways through an io_uring are in post_uring.c.
+ * The ways through an io_uring are in post_uring.c; completions told by an eventfd
+ * in post_event.c.
  *
  * getppid(2) stands for a system call that does nothing; the library does not
  * keep its answer.
@@ -63,6 +64,7 @@ const char *way_name(enum way way)
 {
 	static const char *const names[WAY_COUNT] = {
 		[WAY_ENTER] = "enter",
+		[WAY_EVENTFD] = "eventfd",
 		[WAY_THREAD] = "thread",
 		[WAY_URING] = "uring",
 		[WAY_URING_POST] = "uring-post",
@@ -242,11 +244,14 @@ void post_cells(struct table *table, const struct stats *stats)
 	table_cell(table, "%.1f", 100 * stats->spread);
 }
 
-/* @flow: with the waits */
-static void post_line(struct run *run, struct table *table,
-		      const struct work *work, enum way way,
-		      const struct stats *post, const struct stats *call,
-		      const struct stats *flow)
+struct table *post_table_create(void)
+{
+	return table_create(enter_columns, ARRAY_SIZE(enter_columns));
+}
+
+void post_line(struct run *run, struct table *table, const struct work *work,
+	       enum way way, const struct stats *post, const struct stats *call,
+	       const struct stats *flow)
 {
 	struct post_result result = {
 		.work = work,
@@ -263,7 +268,7 @@ static void post_line(struct run *run, struct table *table,
 	post_cells(table, post);
 	post_cells(table, call);
 	table_cell(table, "%.3f", stats_ratio(post->median, call->median));
-	if (way == WAY_ENTER)
+	if (!flow)
 		return;
 	result.what = " with waits";
 	result.post = flow;
@@ -315,7 +320,8 @@ static int post_one(struct run *run, struct table *table, struct end *end,
 		return run_end_fail(run, end);
 	for (i = 0; i < n; i++)
 		stats_summarize(things[i].ns, run->opt.samples, &stats[i]);
-	post_line(run, table, &work, way, &stats[0], &stats[1], &stats[2]);
+	post_line(run, table, &work, way, &stats[0], &stats[1],
+		  way == WAY_THREAD ? &stats[2] : NULL);
 	return 0;
 }
 
@@ -328,7 +334,7 @@ static int post_table(struct run *run, struct end *end, enum way way)
 	if (way == WAY_ENTER) {
 		run_title(run, "post: filling in and submitting, a post; "
 			  "reaping is not timed");
-		table = table_create(enter_columns, ARRAY_SIZE(enter_columns));
+		table = post_table_create();
 	} else {
 		run_title(run, "post, polling thread: filling in, publishing "
 			  "and reaping, a post");
@@ -384,7 +390,7 @@ static int post_thread(struct run *run)
 /* What was asked for, or what can be measured here */
 static unsigned int post_ways(const struct run *run)
 {
-	unsigned int ways = 1U << WAY_ENTER;
+	unsigned int ways = 1U << WAY_ENTER | 1U << WAY_EVENTFD;
 
 	if (run->opt.ways)
 		return run->opt.ways;
@@ -412,6 +418,8 @@ int post_run(struct run *run)
 				"use --cpu with two, or --way enter");
 	if (ways & 1U << WAY_ENTER)
 		ret = post_table(run, &run->near, WAY_ENTER);
+	if (!ret && ways & 1U << WAY_EVENTFD)
+		ret = post_event(run);
 	if (!ret && ways & 1U << WAY_THREAD)
 		ret = post_thread(run);
 	if (!ret && ways & (1U << WAY_URING | 1U << WAY_URING_POST))

@@ -56,6 +56,16 @@ void post_report(struct run *run, const struct post_result *result,
 /* Median and spread */
 void post_cells(struct table *table, const struct stats *stats);
 
+/* A table, and a line, of "a post beside an empty system call" */
+struct table *post_table_create(void);
+/* @flow: with a polling thread: with the waits */
+void post_line(struct run *run, struct table *table, const struct work *work,
+	       enum way way, const struct stats *post, const struct stats *call,
+	       const struct stats *flow);
+
+/* post_event.c: 0, or -1 after run_fail() */
+int post_event(struct run *run);
+
 /* post_uring.c: 0, or -1 after run_fail(); leave out, or fail, what is not */
 int post_uring(struct run *run, unsigned int ways);
 
