@@ -96,6 +96,7 @@ int dmanic_ctx_query(struct dmanic_ctx *ctx, struct dmanic_query *query)
 		.nodes = node->link->nr_nodes(node),
 		.sqe_size = sizeof(struct dmanic_sqe),
 		.cqe_size = sizeof(struct dmanic_cqe),
+		.max_poll_threads = DMANIC_MAX_POLL_THREADS,
 		.features = node->link->features | DMANIC_URING_FEATURES |
 			    DMANIC_FEATURE_POLL_THREAD,
 		.incarnation = READ_ONCE(node->incarnation),

@@ -171,6 +171,7 @@ static void fill_info(struct nic_info *info, const struct dmanic_query *arg)
 	info->max_irqs = arg->max_irqs;
 	info->max_connections = arg->max_connections;
 	info->max_contexts = arg->max_contexts;
+	info->max_poll_threads = arg->max_poll_threads;
 	info->user_share = arg->user_share;
 }
 

@@ -85,7 +85,7 @@ NIC_AT(dmanic_query, node, 12);
 NIC_AT(dmanic_query, nodes, 16);
 NIC_AT(dmanic_query, sqe_size, 20);
 NIC_AT(dmanic_query, cqe_size, 24);
-NIC_AT(dmanic_query, reserved, 28);
+NIC_AT(dmanic_query, max_poll_threads, 28);
 NIC_AT(dmanic_query, features, 32);
 NIC_AT(dmanic_query, incarnation, 40);
 NIC_AT(dmanic_query, max_segment_bytes, 48);

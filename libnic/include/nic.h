@@ -105,8 +105,9 @@ const char *nic_error_detail(const struct nic_ctx *ctx);
  * @max_irqs: on the device
  * @max_connections: of one context
  * @max_contexts: open at once on the device
+ * @max_poll_threads: queues with NIC_POLL_THREAD on the device
  * @user_share: a user without CAP_SYS_RESOURCE has at most one in so many of the
- *	device's segments, queues, interrupts and contexts; 0: no such limit
+ *	device's segments, queues, interrupts, contexts and polling threads; 0: no such limit
  */
 struct nic_info {
 	size_t size;
@@ -124,6 +125,7 @@ struct nic_info {
 	uint32_t max_irqs;
 	uint32_t max_connections;
 	uint32_t max_contexts;
+	uint32_t max_poll_threads;
 	uint32_t user_share;
 };
 

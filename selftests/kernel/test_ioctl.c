@@ -557,7 +557,6 @@ TEST_F(ioctl_number, query_tells_the_device)
 	EXPECT_EQ(query.cqe_size, 32);
 	EXPECT_EQ(query.sqe_size, sizeof(struct dmanic_sqe));
 	EXPECT_EQ(query.cqe_size, sizeof(struct dmanic_cqe));
-	EXPECT_EQ(query.reserved, 0);
 	EXPECT_EQ(query.features & ~(DMANIC_FEATURE_STRIDED |
 				     DMANIC_FEATURE_NOTIFY |
 				     DMANIC_FEATURE_USER_MEMORY |
@@ -575,6 +574,7 @@ TEST_F(ioctl_number, query_tells_the_device)
 	EXPECT_GT(query.max_irq_depth, 0);
 	EXPECT_GT(query.max_connections, 0);
 	EXPECT_GT(query.max_contexts, 0);
+	EXPECT_GT(query.max_poll_threads, 0);
 	EXPECT_GT(query.user_share, 1);
 	EXPECT_EQ(strcmp(query.name, self->objects.node.name), 0);
 	EXPECT_EQ(strcmp(query.link, "loop"), 0);

@@ -152,6 +152,7 @@ TEST_F(libnic, limits_are_those_of_query)
 	EXPECT_EQ(info.max_queues, query.max_queues);
 	EXPECT_EQ(info.max_irqs, query.max_irqs);
 	EXPECT_EQ(info.max_connections, query.max_connections);
+	EXPECT_EQ(info.max_poll_threads, query.max_poll_threads);
 	EXPECT_EQ(info.max_contexts, query.max_contexts);
 	EXPECT_GT(info.max_contexts, 0);
 	EXPECT_EQ(info.user_share, query.user_share);

@@ -452,6 +452,7 @@ static int fake_query(struct fake_object *ctx, struct dmanic_query *arg)
 	arg->max_irqs = 13;
 	arg->max_connections = 14;
 	arg->max_contexts = 15;
+	arg->max_poll_threads = 16;
 	arg->features = fake.features;
 	strcpy(arg->name, "nic0");
 	strcpy(arg->link, "fake");

@@ -96,6 +96,7 @@ TEST(device__query)
 	EXPECT_EQ(info.max_irqs, 13);
 	EXPECT_EQ(info.max_connections, 14);
 	EXPECT_EQ(info.max_contexts, 15);
+	EXPECT_EQ(info.max_poll_threads, 16);
 	EXPECT_EQ(nic_version(), 1);
 
 	/* A newer program is told of nothing that is not known here */

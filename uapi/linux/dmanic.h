@@ -117,7 +117,7 @@ struct dmanic_refusal {
  * @nodes: nodes known on the link, this one included (out)
  * @sqe_size: bytes in a submission entry (out)
  * @cqe_size: bytes in a completion entry (out)
- * @reserved: zero (out)
+ * @max_poll_threads: queues with a polling thread on this device (out)
  * @features: DMANIC_FEATURE_* (out)
  * @incarnation: changes when the node restarts (out)
  * @max_segment_bytes: largest segment (out)
@@ -128,8 +128,8 @@ struct dmanic_refusal {
  * @max_irq_depth: events kept by one interrupt (out)
  * @max_connections: of one context (out)
  * @max_contexts: open at once on this device (out)
- * @user_share: of @max_segments, @max_queues, @max_irqs and @max_contexts one
- *	user gets this part, rounded up (4: a quarter), unless the caller has
+ * @user_share: of @max_segments, @max_queues, @max_irqs, @max_contexts and
+ *	@max_poll_threads one user gets this part, rounded up (4: a quarter), unless the caller has
  *	CAP_SYS_RESOURCE in the initial user namespace; zero: an older driver,
  *	all of it (out)
  * @name: device name, "nic0" (out)
@@ -143,7 +143,7 @@ struct dmanic_query {
 	__u32 nodes;
 	__u32 sqe_size;
 	__u32 cqe_size;
-	__u32 reserved;
+	__u32 max_poll_threads;
 	__aligned_u64 features;
 	__aligned_u64 incarnation;
 	__aligned_u64 max_segment_bytes;
