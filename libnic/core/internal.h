@@ -55,6 +55,13 @@ static inline int nic_ioctl(int fd, unsigned long number, void *arg)
 	return ioctl(fd, number, arg) < 0 ? -errno : 0;
 }
 
+#define NIC_LIST_UNIT	8U	/* bytes, of dmanic_sqe.list_offset */
+static inline bool nic_list_fits(const struct nic_list *list)
+{
+	return !(list->offset % NIC_LIST_UNIT) &&
+	       list->offset / NIC_LIST_UNIT <= UINT32_MAX;
+}
+
 static inline bool nic_power_of_two(uint64_t n)
 {
 	return n && !(n & (n - 1));

@@ -28,7 +28,6 @@
 #define ENTRIES_DEFAULT	64U
 #define ENTRIES_MAX	(1U << 30)	/* where doubling would overflow */
 #define BATCH		16U
-#define LIST_UNIT	8U	/* bytes, of dmanic_sqe.list_offset */
 #define AHEAD		16U	/* entries, see will_write() */
 #define OFFER_NS	1000000U /* between offers of entries not taken */
 
@@ -471,10 +470,10 @@ static int post_list(struct nic_queue *queue, uint32_t direction,
 		.block = direction,
 		.count = list->count,
 		.list = list->seg ? list->seg->id : 0,
-		.list_offset = (uint32_t)(list->offset / LIST_UNIT),
+		.list_offset = (uint32_t)(list->offset / NIC_LIST_UNIT),
 	};
 
-	if (list->offset % LIST_UNIT || list->offset / LIST_UNIT > UINT32_MAX)
+	if (!nic_list_fits(list))
 		return fail_list(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }

@@ -89,6 +89,15 @@ enum nic_status nic_uring_status(int res)
 	}
 }
 
+uint64_t nic_uring_result(const struct io_uring_cqe *cqe)
+{
+	uint64_t result;
+
+	/* Behind user_data, res and flags */
+	memcpy(&result, (const char *)cqe + 16, sizeof(result));
+	return result;
+}
+
 /* ---- operations ---- */
 
 static int fail_flags(const struct nic_ctx *ctx)
@@ -186,13 +195,19 @@ int nic_uring_prep_put_notify(void *sqe, const struct nic_queue *queue,
 	return prep_post(sqe, queue, seg->ctx, &op, flags);
 }
 
+/* @irq: raised with @payload when all is placed; NULL: none */
 static int prep_strided(void *sqe, const struct nic_queue *queue, uint8_t opcode,
 			const struct nic_segment *seg, uint64_t offset,
 			const struct nic_remote *remote, uint64_t remote_offset,
-			const struct nic_stride *stride, unsigned int flags)
+			const struct nic_stride *stride,
+			const struct nic_remote *irq, uint64_t payload,
+			unsigned int flags)
 {
 	struct dmanic_sqe op = op_move(opcode, seg, offset, remote, remote_offset);
 
+	op.flags = irq ? DMANIC_SQE_NOTIFY : 0;
+	op.notify = irq ? irq->handle : 0;
+	op.payload = payload;
 	op.block = stride->block;
 	op.count = stride->count;
 	op.local_stride = stride->local_stride;
@@ -208,7 +223,20 @@ int nic_uring_prep_put_strided(void *sqe, const struct nic_queue *queue,
 			       unsigned int flags)
 {
 	return prep_strided(sqe, queue, DMANIC_OP_WRITE_STRIDED, seg, offset, remote,
-			    remote_offset, stride, flags);
+			    remote_offset, stride, NULL, 0, flags);
+}
+
+int nic_uring_prep_put_strided_notify(void *sqe, const struct nic_queue *queue,
+				      const struct nic_segment *seg,
+				      uint64_t offset,
+				      const struct nic_remote *remote,
+				      uint64_t remote_offset,
+				      const struct nic_stride *stride,
+				      const struct nic_remote *irq,
+				      uint64_t payload, unsigned int flags)
+{
+	return prep_strided(sqe, queue, DMANIC_OP_WRITE_STRIDED, seg, offset, remote,
+			    remote_offset, stride, irq, payload, flags);
 }
 
 int nic_uring_prep_get_strided(void *sqe, const struct nic_queue *queue,
@@ -219,7 +247,84 @@ int nic_uring_prep_get_strided(void *sqe, const struct nic_queue *queue,
 			       unsigned int flags)
 {
 	return prep_strided(sqe, queue, DMANIC_OP_READ_STRIDED, seg, offset, remote,
-			    remote_offset, stride, flags);
+			    remote_offset, stride, NULL, 0, flags);
+}
+
+static int prep_list(void *sqe, const struct nic_queue *queue, uint32_t direction,
+		     const struct nic_segment *seg, uint64_t offset,
+		     const struct nic_remote *remote, uint64_t remote_offset,
+		     const struct nic_list *list, unsigned int flags)
+{
+	struct dmanic_sqe op = op_move(DMANIC_OP_LIST, seg, offset, remote,
+				       remote_offset);
+
+	if (!nic_list_fits(list))
+		return nic_fail_text(seg->ctx, -EINVAL,
+				     "cannot prepare an entry: a list begins at a multiple of 8 bytes, below 32 GiB");
+	op.block = direction;
+	op.count = list->count;
+	op.list = list->seg ? list->seg->id : 0;
+	op.list_offset = (uint32_t)(list->offset / NIC_LIST_UNIT);
+	return prep_post(sqe, queue, seg->ctx, &op, flags);
+}
+
+int nic_uring_prep_put_list(void *sqe, const struct nic_queue *queue,
+			    const struct nic_segment *seg, uint64_t offset,
+			    const struct nic_remote *remote, uint64_t remote_offset,
+			    const struct nic_list *list, unsigned int flags)
+{
+	return prep_list(sqe, queue, 0, seg, offset, remote, remote_offset, list,
+			 flags);
+}
+
+int nic_uring_prep_get_list(void *sqe, const struct nic_queue *queue,
+			    const struct nic_segment *seg, uint64_t offset,
+			    const struct nic_remote *remote, uint64_t remote_offset,
+			    const struct nic_list *list, unsigned int flags)
+{
+	return prep_list(sqe, queue, DMANIC_LIST_READ, seg, offset, remote,
+			 remote_offset, list, flags);
+}
+
+static int prep_atomic(void *sqe, const struct nic_queue *queue, uint8_t opcode,
+		       const struct nic_remote *remote, uint64_t remote_offset,
+		       uint64_t compare, uint64_t operand, unsigned int flags)
+{
+	const struct dmanic_sqe op = {
+		.opcode = opcode,
+		.remote = remote->handle,
+		.remote_offset = remote_offset,
+		.compare = compare,
+		.payload = operand,
+	};
+
+	return prep_post(sqe, queue, remote->ctx, &op, flags);
+}
+
+int nic_uring_prep_fetch_add(void *sqe, const struct nic_queue *queue,
+			     const struct nic_remote *remote,
+			     uint64_t remote_offset, uint64_t add,
+			     unsigned int flags)
+{
+	return prep_atomic(sqe, queue, DMANIC_OP_FETCH_ADD, remote, remote_offset, 0,
+			   add, flags);
+}
+
+int nic_uring_prep_compare_swap(void *sqe, const struct nic_queue *queue,
+				const struct nic_remote *remote,
+				uint64_t remote_offset, uint64_t expected,
+				uint64_t desired, unsigned int flags)
+{
+	return prep_atomic(sqe, queue, DMANIC_OP_COMPARE_SWAP, remote, remote_offset,
+			   expected, desired, flags);
+}
+
+int nic_uring_prep_swap(void *sqe, const struct nic_queue *queue,
+			const struct nic_remote *remote, uint64_t remote_offset,
+			uint64_t value, unsigned int flags)
+{
+	return prep_atomic(sqe, queue, DMANIC_OP_SWAP, remote, remote_offset, 0, value,
+			   flags);
 }
 
 int nic_uring_prep_notify(void *sqe, const struct nic_queue *queue,

@@ -10,7 +10,8 @@
  * What cqe->res says: zero or more, it succeeded; else nic_uring_status() tells
  * the outcome. A failure ends a chain of linked entries (IOSQE_IO_LINK).
  *
- * Operations need a ring with IORING_SETUP_SQE128. They complete in the io_uring
+ * Operations need a ring with IORING_SETUP_SQE128, atomics one that has
+ * IORING_SETUP_CQE32, too (nic_uring_result()). They complete in the io_uring
  * only: nic_queue_poll() and nic_queue_drain() know nothing of them. Order holds
  * between all operations of a queue, however they were posted. Local memory
  * belongs to the device until the completion.
@@ -27,9 +28,12 @@
 extern "C" {
 #endif
 
+/* The kernel's: <linux/io_uring.h>, <liburing.h> */
+struct io_uring_cqe;
+
 /* What there is (nic_uring_features()) */
 #define NIC_URING_POST	1U	/* operations, nic_uring_prep_enter() */
-#define NIC_URING_WAIT	2U	/* nic_uring_prep_wait(), _irq_wait() */
+#define NIC_URING_WAIT	2U	/* nic_uring_prep_wait(), _irq_wait(), lists */
 
 /**
  * nic_uring_features() - which io_uring commands the driver has
@@ -37,10 +41,10 @@ extern "C" {
  *
  * Without NIC_URING_WAIT the kernel cannot cancel commands. Then wait with
  * IORING_OP_POLL_ADD for POLLIN on nic_queue_fd() or nic_irq_fd(). And operations
- * that might take long are refused (NIC_UNSUPPORTED): of more than 256 MiB less
- * 4096 bytes, each block of a strided one counting 64 bytes more; and all on a
- * link with a cost model. At most 256 MiB are in flight on the device, each
- * operation counting 4096 bytes more (else NIC_LIMIT).
+ * that might take long are refused (NIC_UNSUPPORTED): every list; what has more
+ * than 256 MiB less 4096 bytes, each block of a strided one counting 64 bytes
+ * more; and all on a link with a cost model. At most 256 MiB are in flight on the
+ * device, each operation counting 4096 bytes more (else NIC_LIMIT).
  *
  * Return: NIC_URING_* or 0. Thread-safe.
  */
@@ -52,10 +56,23 @@ unsigned int nic_uring_features(const struct nic_ctx *ctx);
  *
  * Return: enum nic_status: NIC_OK for zero and above. NIC_LIMIT also for -EBUSY:
  * as many operations are in flight as the queue has completions, or as much as
- * nic_uring_features() tells; take completions and post again. NIC_TIMED_OUT also for a wait's time-out, NIC_LINK_DOWN also
- * when the device was removed. Thread-safe.
+ * nic_uring_features() tells; take completions and post again. NIC_TIMED_OUT
+ * also for a wait's time-out, NIC_LINK_DOWN also when the device was removed.
+ * Thread-safe.
  */
 enum nic_status nic_uring_status(int res);
+
+/**
+ * nic_uring_result() - the second result of a completion entry
+ * @cqe: of 32 bytes: of a ring with IORING_SETUP_CQE32, before
+ *	io_uring_cqe_seen(). With entries of 16 bytes it is not there to be read.
+ *
+ * Return: of an atomic, the word before; of any other operation, bytes moved,
+ * also where cqe->res cannot tell as many. As nic_completion.result it is not to
+ * be relied on after a failure, except that a list which ended with NIC_BOUNDS
+ * tells the bytes of the entries before. Thread-safe.
+ */
+uint64_t nic_uring_result(const struct io_uring_cqe *cqe);
 
 /* ---- operations ---- */
 
@@ -119,6 +136,16 @@ int nic_uring_prep_put_strided(void *sqe, const struct nic_queue *queue,
 			       const struct nic_stride *stride,
 			       unsigned int flags);
 
+/** nic_uring_prep_put_strided_notify() - blocks with strides, then an interrupt */
+int nic_uring_prep_put_strided_notify(void *sqe, const struct nic_queue *queue,
+				      const struct nic_segment *seg,
+				      uint64_t offset,
+				      const struct nic_remote *remote,
+				      uint64_t remote_offset,
+				      const struct nic_stride *stride,
+				      const struct nic_remote *irq,
+				      uint64_t payload, unsigned int flags);
+
 /** nic_uring_prep_get_strided() - as nic_uring_prep_get(), blocks with strides */
 int nic_uring_prep_get_strided(void *sqe, const struct nic_queue *queue,
 			       const struct nic_segment *seg, uint64_t offset,
@@ -126,6 +153,85 @@ int nic_uring_prep_get_strided(void *sqe, const struct nic_queue *queue,
 			       uint64_t remote_offset,
 			       const struct nic_stride *stride,
 			       unsigned int flags);
+
+/**
+ * nic_uring_prep_put_list() - local to remote, blocks of a list, in its order
+ * @sqe: entry of 128 bytes
+ * @queue: the queue
+ * @seg: local segment of the queue's context
+ * @offset: bytes, added to every entry's local offset
+ * @remote: connected segment
+ * @remote_offset: bytes, added to every entry's remote offset
+ * @list: the blocks; the struct is not needed any more after the call
+ * @flags: NIC_FENCE
+ *
+ * Only with NIC_URING_WAIT, else it ends with NIC_UNSUPPORTED. The entries are
+ * read when the operation is carried out: leave them alone until its completion.
+ * res: bytes moved. NIC_BOUNDS when an entry is outside of a segment; those
+ * before it were moved, and nic_uring_result() tells how much.
+ *
+ * Return: 0; -EINVAL also when the list cannot begin there.
+ */
+int nic_uring_prep_put_list(void *sqe, const struct nic_queue *queue,
+			    const struct nic_segment *seg, uint64_t offset,
+			    const struct nic_remote *remote, uint64_t remote_offset,
+			    const struct nic_list *list, unsigned int flags);
+
+/** nic_uring_prep_get_list() - as nic_uring_prep_put_list(), remote to local */
+int nic_uring_prep_get_list(void *sqe, const struct nic_queue *queue,
+			    const struct nic_segment *seg, uint64_t offset,
+			    const struct nic_remote *remote, uint64_t remote_offset,
+			    const struct nic_list *list, unsigned int flags);
+
+/*
+ * Atomics are those of nic_post_fetch_add() and so on. res: 0; the word before is
+ * nic_uring_result(), so a ring without IORING_SETUP_CQE32 gets NIC_INVALID, and
+ * nothing was done.
+ */
+
+/**
+ * nic_uring_prep_fetch_add() - add to a remote word
+ * @sqe: entry of 128 bytes
+ * @queue: the queue
+ * @remote: connected segment
+ * @remote_offset: of the word, in bytes, a multiple of 8
+ * @add: what to add, modulo 2^64
+ * @flags: NIC_FENCE
+ */
+int nic_uring_prep_fetch_add(void *sqe, const struct nic_queue *queue,
+			     const struct nic_remote *remote,
+			     uint64_t remote_offset, uint64_t add,
+			     unsigned int flags);
+
+/**
+ * nic_uring_prep_compare_swap() - write a remote word if it is what is expected
+ * @sqe: entry of 128 bytes
+ * @queue: the queue
+ * @remote: connected segment
+ * @remote_offset: of the word, in bytes, a multiple of 8
+ * @expected: it was written when nic_uring_result() is this
+ * @desired: what to write
+ * @flags: NIC_FENCE
+ *
+ * Not being what is expected is no failure: a chain goes on.
+ */
+int nic_uring_prep_compare_swap(void *sqe, const struct nic_queue *queue,
+				const struct nic_remote *remote,
+				uint64_t remote_offset, uint64_t expected,
+				uint64_t desired, unsigned int flags);
+
+/**
+ * nic_uring_prep_swap() - write a remote word and get what was there
+ * @sqe: entry of 128 bytes
+ * @queue: the queue
+ * @remote: connected segment
+ * @remote_offset: of the word, in bytes, a multiple of 8
+ * @value: what to write
+ * @flags: NIC_FENCE
+ */
+int nic_uring_prep_swap(void *sqe, const struct nic_queue *queue,
+			const struct nic_remote *remote, uint64_t remote_offset,
+			uint64_t value, unsigned int flags);
 
 /**
  * nic_uring_prep_notify() - raise a remote interrupt
@@ -161,6 +267,9 @@ void nic_uring_prep_enter(void *sqe, struct nic_queue *queue);
  * @queue: the queue
  * @min_complete: how many unreaped completions, at most those it has room for
  * @timeout_ns: longest wait; NIC_TIMEOUT_NEVER
+ *
+ * Only closing the ring ends it sooner: IORING_OP_ASYNC_CANCEL and
+ * IORING_OP_LINK_TIMEOUT do not find a command that was begun (-ENOENT).
  *
  * res: how many there are; -ETIME; -ENODEV the device was removed; -ECANCELED
  * with the ring; -EBUSY more than a thousand wait already.

@@ -118,27 +118,64 @@ TEST(uring__posts_are_what_the_queue_posts)
 					       &stride, 0),
 		    posted(nic_post_get_strided(queue, seg, 1, remote, 2, &stride,
 						0, 0)));
+	expect_post(nic_uring_prep_put_strided_notify(&place, queue, seg, 1,
+						      remote, 2, &stride, bell,
+						      99, 0),
+		    posted(nic_post_put_strided_notify(queue, seg, 1, remote, 2,
+						       &stride, bell, 99, 0,
+						       0)));
 	expect_post(nic_uring_prep_notify(&place, queue, bell, 7, 0),
 		    posted(nic_post_notify(queue, bell, 7, 0, 0)));
 	stop();
 }
 
+TEST(uring__atomics_and_lists_are_what_the_queue_posts)
+{
+	struct nic_list list = { NULL, 24, 5 };
+
+	start();
+	expect_post(nic_uring_prep_put_list(&place, queue, seg, 1, remote, 2,
+					    &list, 0),
+		    posted(nic_post_put_list(queue, seg, 1, remote, 2, &list, 0,
+					     0)));
+	list = (struct nic_list) { seg, 8ULL * UINT32_MAX, UINT32_MAX };
+	expect_post(nic_uring_prep_get_list(&place, queue, seg, 1, remote, 2,
+					    &list, NIC_FENCE),
+		    posted(nic_post_get_list(queue, seg, 1, remote, 2, &list,
+					     NIC_FENCE, 0)));
+	expect_post(nic_uring_prep_fetch_add(&place, queue, remote, 16, 3, 0),
+		    posted(nic_post_fetch_add(queue, remote, 16, 3, 0, 0)));
+	expect_post(nic_uring_prep_compare_swap(&place, queue, remote, 24, 4, 5,
+						NIC_FENCE),
+		    posted(nic_post_compare_swap(queue, remote, 24, 4, 5,
+						 NIC_FENCE, 0)));
+	expect_post(nic_uring_prep_swap(&place, queue, remote, 32, 6, 0),
+		    posted(nic_post_swap(queue, remote, 32, 6, 0, 0)));
+	stop();
+}
+
 /* Refused, nothing is written, and the sentence is there for @of */
-static void expect_refused(int ret, const struct nic_ctx *of)
+static void expect_refused_for(int ret, const struct nic_ctx *of, const char *why)
 {
 	EXPECT_EQ(ret, -EINVAL);
 	for (size_t i = 0; i < sizeof(place); i++)
 		EXPECT_EQ(((unsigned char *)&place)[i], 0xee);
-	EXPECT_CONTAINS(nic_error_detail(NULL), "the only flag is NIC_FENCE");
+	EXPECT_CONTAINS(nic_error_detail(NULL), why);
 	EXPECT(!strcmp(nic_error_detail(of), nic_error_detail(NULL)));
 	/* The next one says it anew */
 	EXPECT_EQ(nic_queue_wait(queue, NULL, 0, 0), -EINVAL);
 	EXPECT_CONTAINS(nic_error_detail(NULL), "cannot wait");
 }
 
+static void expect_refused(int ret, const struct nic_ctx *of)
+{
+	expect_refused_for(ret, of, "the only flag is NIC_FENCE");
+}
+
 TEST(uring__unknown_flags_touch_nothing)
 {
 	const struct nic_stride stride = { 10, 20, 30, 40 };
+	const struct nic_list list = { NULL, 0, 1 };
 
 	start();
 	expect_refused(nic_uring_prep_nop(&place, queue, NIC_SILENT), NULL);
@@ -154,6 +191,32 @@ TEST(uring__unknown_flags_touch_nothing)
 						  0, &stride, 1U << 30), ctx);
 	expect_refused(nic_uring_prep_notify(&place, queue, bell, 7, 1U << 31),
 		       ctx);
+	expect_refused(nic_uring_prep_put_strided_notify(&place, queue, seg, 0,
+							 remote, 0, &stride, bell,
+							 1, NIC_SILENT), ctx);
+	expect_refused(nic_uring_prep_put_list(&place, queue, seg, 0, remote, 0,
+					       &list, NIC_SILENT), ctx);
+	expect_refused(nic_uring_prep_get_list(&place, queue, seg, 0, remote, 0,
+					       &list, 4), ctx);
+	expect_refused(nic_uring_prep_fetch_add(&place, queue, remote, 0, 1,
+						NIC_SILENT), ctx);
+	expect_refused(nic_uring_prep_compare_swap(&place, queue, remote, 0, 1, 2,
+						   NIC_SILENT), ctx);
+	expect_refused(nic_uring_prep_swap(&place, queue, remote, 0, 1, 8), ctx);
+	stop();
+}
+
+TEST(uring__lists_begin_where_they_can)
+{
+	const struct nic_list odd = { NULL, 4, 1 };
+	const struct nic_list far = { NULL, 8ULL << 32, 1 };
+
+	start();
+	expect_refused_for(nic_uring_prep_put_list(&place, queue, seg, 0, remote, 0,
+						   &odd, 0), ctx,
+			   "a list begins at a multiple of 8 bytes");
+	expect_refused_for(nic_uring_prep_get_list(&place, queue, seg, 0, remote, 0,
+						   &far, 0), ctx, "below 32 GiB");
 	stop();
 }
 
@@ -207,4 +270,20 @@ TEST(uring__results_tell_the_outcome)
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		EXPECT_EQ(nic_uring_status(table[i].res), table[i].status);
+}
+
+/* A completion as the kernel writes it into a ring with entries of 32 bytes */
+TEST(uring__second_result_is_that_of_the_entry)
+{
+	union {
+		struct io_uring_cqe cqe;
+		unsigned char bytes[32];
+	} big;
+
+	memset(&big, 0xee, sizeof(big));
+	big.cqe.user_data = 1;
+	big.cqe.res = 2;
+	big.cqe.flags = 3;
+	big.cqe.big_cqe[0] = 0x0123456789abcdef;
+	EXPECT_EQ(nic_uring_result(&big.cqe), 0x0123456789abcdef);
 }

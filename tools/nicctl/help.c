@@ -117,8 +117,9 @@ static const char save[] =
 "Usage: nicctl save [FILE]\n"
 "\n"
 "Write what makes the devices of this network namespace again, with their\n"
-"models, to FILE, which is replaced in one step, or to standard output. It has\n"
-"a command a line, as after nicctl, and can be edited:\n"
+"models, to FILE or standard output. A regular file is replaced in one step, also\n"
+"one that FILE is a link to; into a device or FIFO is written. The file has a\n"
+"command a line, as after nicctl, and can be edited:\n"
 "       dev add nic type loop nodes 9 model sci-d330 scale 10\n"
 "       dev set nic3 model none latency 5us\n"
 "       dev del nic8\n"
@@ -134,7 +135,8 @@ static const char restore[] =
 "is there already is left alone, but for models that differ, which are set. One\n"
 "that is there with other nodes is an error, and so is a line that makes no\n"
 "sense; then nothing is changed. What the driver refuses later undoes what was\n"
-"done. Devices that are not in FILE stay.\n";
+"done, and so does a signal that ends it. Devices that are not in FILE stay. One\n"
+"restore runs at a time; another is refused.\n";
 
 static const struct {
 	const char *topic;
