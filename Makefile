@@ -118,7 +118,8 @@ liburing:
 $(user)/tools/nicperf/uring.o: | liburing
 
 user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools))
-tests: user $(addprefix $(user)/,$(tests)) $(user)/selftests/user/example
+tests: user $(addprefix $(user)/,$(tests)) $(user)/selftests/user/example \
+	$(user)/selftests/user/uring-chain
 units: $(addprefix $(native)/,$(units))
 
 # Objects are built again when the compiler or its flags change.
@@ -187,6 +188,13 @@ $(user)/selftests/user/example: Documentation/examples/put.c $(libnic-a)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(warnings) -Ilibnic/include -o $@ \
 		$< $(libnic-a)
+
+$(user)/selftests/user/uring-chain: Documentation/examples/uring-chain.c \
+		$(libnic-a) | liburing
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(warnings) -Ilibnic/include -o $@ \
+		$< $(libnic-a) -luring
 
 define unit-rule
 $(native)/$(1): test-flags := $(sanitize) \

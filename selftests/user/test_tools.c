@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_tools.c - the tools and README's example on the real driver
+ * test_tools.c - the tools and the examples on the real driver
  *
  * Owns: that a person gets what the help texts promise: devices made, changed,
  * shown, counted and removed, measurements and runs with their reports as JSON,
@@ -183,6 +183,46 @@ TEST(tools, example_prints_what_the_readme_says)
 	/* Without devices it says what to do. */
 	RUN(1, "$LD_LIBRARY_PATH/selftests/user/example");
 	EXPECT_HAS(output.err, "nic1");
+}
+
+static bool can_cancel(void)
+{
+	struct dmanic_query query;
+	struct fabric own;
+	struct node node;
+
+	fabric_make(&own, "a", 1, NULL);
+	node = node_open(&own, 0);
+	node_query(&node, &query);
+	return query.features & DMANIC_FEATURE_URING_CANCEL;
+}
+
+/*
+ * From file to file in one chain. Kernels that can cancel commands wait for the
+ * interrupt by a command, the others by POLL_ADD, whose result is POLLIN.
+ */
+TEST(tools, example_chain_goes_from_file_to_file)
+{
+	const char *wait = can_cancel() ? "wait  0\n" : "wait  1\n";
+
+	if (nic_was_there)
+		SKIP("there is a device nic0 already");
+	RUN(0, "nicctl dev add nic type loop nodes 2");
+	RUN(0, "head -c 65536 /dev/urandom >/tmp/@from");
+	RUN(0, "$LD_LIBRARY_PATH/selftests/user/uring-chain /tmp/@from /tmp/@to");
+	EXPECT_HAS(output.out, "read  65536\nput   65536\nraise 0\n");
+	EXPECT_HAS(output.out, wait);
+	EXPECT_HAS(output.out, "write 65536\n");
+	EXPECT_EQ(output.err[0], 0);
+	RUN(0, "cmp /tmp/@from /tmp/@to");
+	/* A file that is too short ends the chain: nothing is written */
+	RUN(0, "truncate -s 1000 /tmp/@from");
+	RUN(1, "$LD_LIBRARY_PATH/selftests/user/uring-chain /tmp/@from /tmp/@to");
+	EXPECT_HAS(output.out, "read  1000\n");
+	EXPECT_HAS(output.out, "write -125\n");
+	RUN(0, "test ! -s /tmp/@to");
+	RUN(0, "rm /tmp/@from /tmp/@to");
+	RUN(0, "nicctl dev del fabric nic");
 }
 
 /* ---- nicperf ---- */
