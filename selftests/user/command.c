@@ -34,6 +34,14 @@ const char *prefix(void)
 	return text;
 }
 
+const char *file(void)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/%s.conf", prefix());
+	return path;
+}
+
 /* build/user, two folders above this program, before everything else */
 static void find_tools(void)
 {
@@ -127,6 +135,15 @@ void run(const char *format, ...)
 					      WEXITSTATUS(status);
 	take_stream(out, output.out, sizeof(output.out));
 	take_stream(err, output.err, sizeof(output.err));
+}
+
+unsigned int count(const char *text, const char *part)
+{
+	unsigned int n = 0;
+
+	for (; (text = strstr(text, part)); text += strlen(part))
+		n++;
+	return n;
 }
 
 /* ---- reports ---- */

@@ -39,6 +39,12 @@ const char *run_words(void);
 /* The prefix of this test's devices */
 const char *prefix(void);
 
+/* A name for whatever this test writes */
+const char *file(void);
+
+/* How often @part is in @text */
+unsigned int count(const char *text, const char *part);
+
 /* Fail the test unless @text holds @part. */
 #define EXPECT_HAS(text, part) do {					\
 	if (!strstr(text, part))					\

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_control.c - nicctl monitor, stats, save, restore and doctor on the real
- *	driver
+ * test_control.c - nicctl monitor, stats and doctor on the real driver
  *
- * Owns: that a line is printed for what happens and for nothing else, that
- * what was saved can be made again, that a file which cannot be had changes
- * nothing, and that the doctor sees this machine's driver and devices.
+ * Owns: that a line is printed for what happens and for nothing else, and that
+ * the doctor sees this machine's driver and devices.
  */
 #include "command.h"
 
@@ -21,24 +19,6 @@
 /* Behind a monitor: from here on it listens, and has the signals blocked */
 #define LISTENING \
 	" & p=$!; until grep -q SigBlk:.*4002 /proc/$p/status; do :; done; "
-
-static unsigned int count(const char *text, const char *part)
-{
-	unsigned int n = 0;
-
-	for (; (text = strstr(text, part)); text += strlen(part))
-		n++;
-	return n;
-}
-
-/* Of this test, for whatever it writes */
-static const char *file(void)
-{
-	static char path[64];
-
-	snprintf(path, sizeof(path), "/tmp/%s.conf", prefix());
-	return path;
-}
 
 /* ---- monitor ---- */
 
@@ -146,90 +126,6 @@ TEST(control, stats_name_the_link)
 		EXPECT_EQ(strcmp(text_of(report, "link"), "loop"), 0);
 		cJSON_Delete(report);
 	}
-}
-
-/* ---- save and restore ---- */
-
-TEST(control, saved_comes_back)
-{
-	char *before;
-
-	RUN(0, "nicctl dev add @ type loop nodes 5 model sci-d330 scale 2.5 seed 7");
-	RUN(0, "nicctl dev set @1 latency 123456789ns jitter 7ns");
-	RUN(0, "nicctl dev set @2 model eth-25g");
-	RUN(0, "nicctl dev del @3");
-	RUN(0, "nicctl dev set @4 failed on");
-	RUN(0, "nicctl save");
-	EXPECT_HAS(output.out, "nodes 5 model sci-d330 scale 2.500 seed 7\n");
-	before = strdup(output.out);
-	ASSERT_TRUE(before);
-	RUN(0, "nicctl save %s", file());
-	EXPECT_EQ(output.out[0], 0);
-	/* There already: nothing changes, not even what failed */
-	RUN(0, "nicctl restore %s", file());
-	EXPECT_HAS(output.out, ": left as it is\n");
-	RUN(0, "nicctl dev show @4");
-	EXPECT_HAS(output.out, "4: failed\n");
-	RUN(0, "nicctl dev del fabric @");
-	RUN(0, "nicctl restore - <%s", file());
-	EXPECT_HAS(output.out, ": made\n");
-	RUN(0, "nicctl save");
-	EXPECT_EQ(strcmp(output.out, before), 0);
-	/* Models that were changed since are changed back */
-	RUN(0, "nicctl dev set @2 scale 3");
-	RUN(0, "nicctl restore %s", file());
-	EXPECT_HAS(output.out, ": models changed: 1\n");
-	RUN(0, "nicctl save");
-	EXPECT_EQ(strcmp(output.out, before), 0);
-	RUN(0, "nicctl --json restore %s", file());
-	cJSON_Delete(report_of("nicctl"));
-	RUN(0, "nicctl --json save");
-	cJSON_Delete(report_of("nicctl"));
-	RUN(0, "rm %s", file());
-	free(before);
-}
-
-TEST(control, restore_names_the_line)
-{
-	RUN(1, "printf '# x\ndev add @ type loop nodes 2\ndev set @5 scale 2\n' | nicctl restore -");
-	EXPECT_HAS(output.err, "-:3: no line above adds a device ");
-	EXPECT_HAS(output.err, "nothing was changed");
-	RUN(1, "nicctl dev show @0");
-	RUN(1, "nicctl restore /nowhere/at/all");
-	EXPECT_HAS(output.err, "cannot read /nowhere/at/all: No such file");
-}
-
-TEST(control, restore_refuses_other_nodes)
-{
-	RUN(0, "nicctl dev add @ type loop nodes 2");
-	RUN(1, "printf 'dev add @z type loop nodes 1\ndev add @ type loop nodes 3\n' | nicctl restore -");
-	EXPECT_HAS(output.err, "-:2: fabric ");
-	EXPECT_HAS(output.err, "delete it first (nicctl dev del fabric ");
-	/* Nothing of it was done */
-	RUN(1, "nicctl dev show @z0");
-}
-
-/* What only the driver refuses undoes what was done before. */
-TEST(control, restore_is_undone)
-{
-	RUN(0, "nicctl dev add @ type loop nodes 2 model sci-d330");
-	RUN(1, "printf 'dev add @ type loop nodes 2 model eth-25g\ndev add @x type loop nodes 2\ndev set @x1 seed 2\ndev add @y type loop nodes 1 model fast\n' | nicctl restore -");
-	EXPECT_HAS(output.err, "-:4: ");
-	EXPECT_HAS(output.err, "no such model preset");
-	RUN(1, "nicctl dev show fabric @x");
-	RUN(0, "nicctl dev show @1");
-	EXPECT_HAS(output.out, "model       sci-d330, scale 1\n");
-}
-
-TEST(control, save_replaces_or_leaves_a_file)
-{
-	RUN(1, "nicctl save /nowhere/at/all");
-	EXPECT_HAS(output.err, "cannot write /nowhere/at/all");
-	RUN(0, "echo old >%s", file());
-	RUN(0, "nicctl save %s", file());
-	RUN(1, "grep old %s", file());
-	RUN(0, "[ ! -e %s.?????? ]", file());
-	RUN(0, "rm %s", file());
 }
 
 /* ---- doctor ---- */
