@@ -98,4 +98,56 @@ TEST(save, replaces_or_leaves_a_file)
 	RUN(0, "rm %s", file());
 }
 
+/* A device stays one: as root, "nicctl save /dev/null" must not replace it. */
+TEST(save, writes_into_devices)
+{
+	RUN(0, "mknod %s c 1 3", file());
+	RUN(0, "nicctl dev add @ type loop nodes 1");
+	RUN(0, "nicctl save %s", file());
+	RUN(0, "test -c %s", file());
+	RUN(0, "[ ! -e %s.?????? ]", file());
+	/* Where nothing can be written, that is told */
+	RUN(0, "rm %s", file());
+	RUN(0, "mknod %s c 1 7", file());
+	RUN(1, "nicctl save %s", file());
+	EXPECT_HAS(output.err, "No space left on device");
+	RUN(0, "rm %s", file());
+	RUN(1, "nicctl save /tmp");
+	EXPECT_HAS(output.err, "cannot write /tmp: Is a directory");
+}
+
+TEST(save, writes_into_pipes)
+{
+	RUN(0, "nicctl dev add @ type loop nodes 3");
+	RUN(0, "mkfifo %s", file());
+	RUN(0, "timeout 20 cat %s & timeout 20 nicctl save %s; s=$?; wait; exit $s",
+	    file(), file());
+	EXPECT_HAS(output.out, "_ type loop nodes 3");
+	RUN(0, "test -p %s", file());
+	RUN(0, "rm %s", file());
+	RUN(0, "nicctl save /dev/fd/1 | cat");
+	EXPECT_HAS(output.out, "_ type loop nodes 3");
+}
+
+TEST(save, follows_links)
+{
+	RUN(0, "nicctl dev add @ type loop nodes 3");
+	RUN(0, "mkdir /tmp/@d");
+	RUN(0, "echo old >/tmp/@d/real");
+	RUN(0, "ln -s @d/real %s", file());
+	RUN(0, "nicctl save %s", file());
+	RUN(0, "test -L %s", file());
+	RUN(0, "cat /tmp/@d/real");
+	EXPECT_HAS(output.out, "_ type loop nodes 3");
+	RUN(1, "grep old /tmp/@d/real");
+	/* A file beside that was renamed: nothing else is left */
+	RUN(0, "ls /tmp/@d");
+	EXPECT_EQ(strcmp(output.out, "real\n"), 0);
+	RUN(0, "rm /tmp/@d/real");
+	RUN(0, "nicctl save %s", file());
+	RUN(0, "test -L %s", file());
+	RUN(0, "grep nodes.3 /tmp/@d/real");
+	RUN(0, "rm -r /tmp/@d %s", file());
+}
+
 FABRIC_TEST_MAIN_NONE()

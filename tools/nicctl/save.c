@@ -31,6 +31,18 @@ static int write_all(int fd, const char *text)
 	return 0;
 }
 
+/* Into what is there: a device, a FIFO; or where a link leads, but nothing is */
+static int write_into(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC, MODE);
+	int ret;
+
+	if (fd < 0)
+		return -1;
+	ret = write_all(fd, text);
+	return close(fd) || ret ? -1 : 0;
+}
+
 /* Who reads the file sees the old one or the new one, also after a crash */
 static int replace_file(const char *path, const char *text)
 {
@@ -50,6 +62,27 @@ static int replace_file(const char *path, const char *text)
 		unlink(beside);
 	free(beside);
 	return ret ? -1 : 0;
+}
+
+/* Only a regular file may be replaced by another, and not a link to it */
+static int write_file(const char *path, const char *text)
+{
+	struct stat there;
+	char *real;
+	int ret;
+
+	if (stat(path, &there)) {
+		if (errno != ENOENT)
+			return -1;
+		return lstat(path, &there) ? replace_file(path, text) :
+					     write_into(path, text);
+	}
+	if (!S_ISREG(there.st_mode))
+		return write_into(path, text);
+	real = realpath(path, NULL);
+	ret = real ? replace_file(real, text) : -1;
+	free(real);
+	return ret;
 }
 
 /* A command a result */
@@ -80,7 +113,7 @@ static int put(struct nicctl *ctl, const char *path, const char *text,
 	       size_t devices)
 {
 	report_lines(ctl, text);
-	if (path && replace_file(path, text))
+	if (path && write_file(path, text))
 		return nicctl_fail(ctl, "save", "cannot write %s: %s", path,
 				   strerror(errno));
 	if (!path && !ctl->json)
