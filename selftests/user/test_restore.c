@@ -80,9 +80,93 @@ TEST(restore, is_undone)
 	RUN(1, "printf 'dev add @ type loop nodes 2 model eth-25g\ndev add @x type loop nodes 2\ndev set @x1 seed 2\ndev add @y type loop nodes 1 model fast\n' | nicctl restore -");
 	EXPECT_HAS(output.err, "-:4: ");
 	EXPECT_HAS(output.err, "no such model preset");
+	EXPECT_HAS(output.err, "; what was done before is undone\n");
 	RUN(1, "nicctl dev show fabric @x");
 	RUN(0, "nicctl dev show @1");
 	EXPECT_HAS(output.out, "model       sci-d330, scale 1\n");
+}
+
+/*
+ * A restore that takes a while, in the background as $p, of MANY fabrics; from
+ * here on some of them are there. %s: file(), and words before nicctl
+ */
+#define MANY	100U
+#define LONG_RESTORE							\
+	"for i in $(seq 100); do echo dev add @$i- type loop nodes 2; done >%s; " \
+	"%s nicctl restore %s & p=$!; "					\
+	"until [ -e /dev/dmanic/@3-1 ]; do :; done; "
+
+static unsigned int fabrics_there(void)
+{
+	RUN(0, "nicctl dev show | grep -c '^@[0-9]*-0 ' || :");
+	return (unsigned int)strtoul(output.out, NULL, 10);
+}
+
+/* As many as no test leaves behind: one by one they would take long */
+static void remove_all(void)
+{
+	RUN(0, "rmmod dmanic");
+	RUN(0, "modprobe dmanic");
+}
+
+/* Ended in the middle of the changes, it undoes them, and says so. */
+TEST_TIMEOUT(restore, undoes_when_ended, 120)
+{
+	RUN(143, LONG_RESTORE "kill -TERM $p; wait $p", file(), "", file());
+	EXPECT_HAS(output.err, "ended by a signal (Terminated); what was done before is undone");
+	EXPECT_EQ(output.out[0], 0);
+	EXPECT_EQ(fabrics_there(), 0);
+	/* A shell lets its background jobs ignore SIGINT: env takes that back */
+	RUN(130, LONG_RESTORE "kill -INT $p; wait $p", file(),
+	    "env --default-signal=INT", file());
+	EXPECT_HAS(output.err, "ended by a signal (Interrupt); what was done before is undone");
+	EXPECT_EQ(fabrics_there(), 0);
+	RUN(0, "rm %s", file());
+}
+
+/* What whoever started it wants to be ignored does not end it. */
+TEST_TIMEOUT(restore, goes_on_when_signals_are_ignored, 120)
+{
+	RUN(0, LONG_RESTORE "kill -INT $p; wait $p", file(), "", file());
+	EXPECT_EQ(output.err[0], 0);
+	EXPECT_EQ(count(output.out, ": made\n"), MANY);
+	EXPECT_EQ(fabrics_there(), MANY);
+	RUN(0, "rm %s", file());
+	remove_all();
+}
+
+TEST_TIMEOUT(restore, runs_alone, 120)
+{
+	RUN(0, LONG_RESTORE "kill -STOP $p; "
+	    "nicctl restore %s >%s.said 2>&1; echo status $?; "
+	    "kill -CONT $p; wait $p", file(), "", file(), file(), file());
+	EXPECT_HAS(output.out, "status 1\n");
+	EXPECT_EQ(count(output.out, ": made\n"), MANY);
+	RUN(0, "cat %s.said", file());
+	EXPECT_HAS(output.out, "another nicctl restore is at work");
+	EXPECT_EQ(count(output.out, "\n"), 1);
+	EXPECT_EQ(fabrics_there(), MANY);
+	/* Alone it has nothing left to do */
+	RUN(0, "nicctl restore %s", file());
+	EXPECT_EQ(count(output.out, ": left as it is\n"), MANY);
+	RUN(0, "rm %s %s.said", file(), file());
+	remove_all();
+}
+
+/* In words, and not by a file that nobody may make */
+TEST(restore, is_not_for_a_plain_user)
+{
+	RUN(0, "nicctl dev add @ type loop nodes 2");
+	RUN(0, "printf 'dev add @ type loop nodes 2\ndev add @x type loop nodes 2\n' >%s",
+	    file());
+	RUN(1, "setpriv --reuid 65534 --regid 65534 --clear-groups nicctl restore %s",
+	    file());
+	EXPECT_HAS(output.err, ":2: ");
+	EXPECT_HAS(output.err, "only root may do that");
+	EXPECT_HAS(output.err, "; nothing was changed\n");
+	EXPECT_EQ(count(output.err, "\n"), 1);
+	RUN(1, "nicctl dev show @x0");
+	RUN(0, "rm %s", file());
 }
 
 /* ---- save ---- */

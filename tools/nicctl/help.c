@@ -135,7 +135,8 @@ static const char restore[] =
 "is there already is left alone, but for models that differ, which are set. One\n"
 "that is there with other nodes is an error, and so is a line that makes no\n"
 "sense; then nothing is changed. What the driver refuses later undoes what was\n"
-"done. Devices that are not in FILE stay.\n";
+"done, and so does a signal that ends it. Devices that are not in FILE stay. One\n"
+"restore runs at a time; another is refused.\n";
 
 static const struct {
 	const char *topic;

@@ -3,19 +3,27 @@
  * restore.c - nicctl restore: make the devices that a file asks for
  *
  * What is there already as wanted is left alone. The whole file is read and
- * compared before anything changes; when the driver then refuses something,
- * what was made goes again and models that were changed come back.
+ * compared before anything changes; when the driver then refuses something, or a
+ * signal is to end it, what was made goes again and models that were changed come
+ * back. One runs at a time: else each would undo what the other relies on.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "nicctl.h"
 #include "plan.h"
 
 /* No list of devices is longer */
 #define FILE_MAX	(1U << 20)
+
+/* Of root alone, so that nobody else can keep it */
+#define LOCK		"/run/dmanic-restore.lock"
 
 /**
  * struct restore - one run of it
@@ -25,6 +33,7 @@
  * @before: what there was
  * @changed: of @before, models that were changed
  * @made: of @plan->fabric, those that were made
+ * @signals: that end it, and wait until it can be ended
  */
 struct restore {
 	struct nicctl *ctl;
@@ -33,6 +42,7 @@ struct restore {
 	struct devices before;
 	bool *changed;
 	bool *made;
+	sigset_t signals;
 };
 
 /* ---- the file ---- */
@@ -126,7 +136,74 @@ static int check(struct restore *restore)
 	return status;
 }
 
+/* ---- nobody in between ---- */
+
+/* What the caller ignores or blocks (nohup, a job of a shell) ends nothing here */
+static void signals_hold(struct restore *restore)
+{
+	static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+	struct sigaction action;
+	sigset_t blocked;
+	size_t i;
+
+	sigemptyset(&restore->signals);
+	sigprocmask(SIG_BLOCK, NULL, &blocked);
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		if (!sigismember(&blocked, ends[i]) &&
+		    !sigaction(ends[i], NULL, &action) &&
+		    action.sa_handler != SIG_IGN)
+			sigaddset(&restore->signals, ends[i]);
+	sigprocmask(SIG_BLOCK, &restore->signals, NULL);
+}
+
+/* One that came ends it here */
+static void signals_let_go(const struct restore *restore)
+{
+	sigprocmask(SIG_UNBLOCK, &restore->signals, NULL);
+}
+
+/* Has one come? As devices_change(): 0, or -errno and why */
+static int check_signals(struct restore *restore)
+{
+	struct nl *nl = &restore->ctl->nl;
+	sigset_t waiting;
+	int signal;
+
+	sigpending(&waiting);
+	for (signal = 1; signal < NSIG; signal++) {
+		if (sigismember(&restore->signals, signal) != 1 ||
+		    sigismember(&waiting, signal) != 1)
+			continue;
+		snprintf(nl->error, sizeof(nl->error), "ended by a signal (%s)",
+			 strsignal(signal));
+		return -EINTR;
+	}
+	return 0;
+}
+
+/* 0, or an exit status. The lock goes with the process. */
+static int lock(struct restore *restore)
+{
+	int fd = open(LOCK, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	/* Who cannot have it is no root, whom alone the driver obeys */
+	if (fd < 0 || !flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
+		return EXIT_SUCCESS;
+	close(fd);
+	return nicctl_fail(restore->ctl, "restore",
+			   "another nicctl restore is at work; try again when it has ended; nothing was changed");
+}
+
 /* ---- changing ---- */
+
+/* As devices_change(), unless a signal is to end all this */
+static int change(struct restore *restore, uint8_t command,
+		  const struct request *request)
+{
+	int ret = check_signals(restore);
+
+	return ret ? ret : devices_change(&restore->ctl->nl, command, request);
+}
 
 static int set_model(struct restore *restore, const char *name,
 		     const struct request *model)
@@ -135,8 +212,7 @@ static int set_model(struct restore *restore, const char *name,
 
 	request.name = name;
 	request.fabric = NULL;
-	return devices_change(&restore->ctl->nl, DMANIC_GENL_CMD_DEV_SET,
-			      &request);
+	return change(restore, DMANIC_GENL_CMD_DEV_SET, &request);
 }
 
 static bool same_request(const struct request *a, const struct request *b)
@@ -155,8 +231,7 @@ static int make_node(struct restore *restore, const struct plan_fabric *fabric,
 
 	snprintf(name, sizeof(name), "%s%u", fabric->prefix, id);
 	if (!node->there)
-		return devices_change(&restore->ctl->nl,
-				      DMANIC_GENL_CMD_DEV_DEL, &request);
+		return change(restore, DMANIC_GENL_CMD_DEV_DEL, &request);
 	if (same_request(&node->model, &fabric->model))
 		return 0;
 	return set_model(restore, name, &node->model);
@@ -173,8 +248,7 @@ static int make_fabric(struct restore *restore, size_t index)
 	request.type = "loop";
 	request.given |= KEYWORD_BIT(KEYWORD_NODES);
 	request.number[KEYWORD_NODES] = fabric->nodes;
-	ret = devices_change(&restore->ctl->nl, DMANIC_GENL_CMD_DEV_NEW,
-			     &request);
+	ret = change(restore, DMANIC_GENL_CMD_DEV_NEW, &request);
 	if (ret)
 		return ret;
 	restore->made[index] = true;
@@ -206,31 +280,50 @@ static int change_fabric(struct restore *restore,
 	return 0;
 }
 
-static void undo(struct restore *restore)
+/* How many changes there were, or -1 when not all could be undone */
+static int undo(struct restore *restore)
 {
 	struct request request = { .given = KEYWORD_BIT(KEYWORD_FORCE) };
+	struct nl *nl = &restore->ctl->nl;
 	const struct device *device;
 	struct request model;
-	int ret = 0;
+	int done = 0, ret = 0;
 	size_t i;
 
 	for (i = restore->plan.n; i-- > 0;) {
+		if (!restore->made[i])
+			continue;
 		request.fabric = restore->plan.fabric[i].prefix;
-		if (restore->made[i])
-			ret |= devices_change(&restore->ctl->nl,
-					      DMANIC_GENL_CMD_DEV_DEL,
-					      &request);
+		ret |= devices_change(nl, DMANIC_GENL_CMD_DEV_DEL, &request);
+		done++;
 	}
 	for (i = 0; i < restore->before.n; i++) {
+		if (!restore->changed[i])
+			continue;
 		device = &restore->before.device[i];
 		model = plan_model_of(device);
-		if (restore->changed[i])
-			ret |= set_model(restore, device->name, &model);
+		model.name = device->name;
+		ret |= devices_change(nl, DMANIC_GENL_CMD_DEV_SET, &model);
+		done++;
 	}
-	if (ret)
-		nicctl_fail(restore->ctl, "restore",
-			    "what was done before could not be undone: %s",
+	return ret ? -1 : done;
+}
+
+static int fail(struct restore *restore, const struct plan_fabric *fabric)
+{
+	char *why = strdup(restore->ctl->nl.error);
+	int undone = undo(restore);
+
+	nicctl_fail(restore->ctl, "restore", "%s:%u: %s: %s; %s", restore->path,
+		    fabric->line, fabric->prefix, why ? why : "out of memory",
+		    undone > 0 ? "what was done before is undone" :
+		    !undone ? "nothing was changed" :
+			      "what was done before could not be undone");
+	if (undone < 0)
+		nicctl_fail(restore->ctl, "restore", "undoing: %s",
 			    restore->ctl->nl.error);
+	free(why);
+	return EXIT_FAILURE;
 }
 
 static int change_all(struct restore *restore)
@@ -245,13 +338,11 @@ static int change_all(struct restore *restore)
 			ret = change_fabric(restore, fabric);
 		else
 			ret = make_fabric(restore, i);
+		/* Also after the last: who ends it has not seen it succeed */
 		if (!ret)
-			continue;
-		nicctl_fail(restore->ctl, "restore", "%s:%u: %s: %s",
-			    restore->path, fabric->line, fabric->prefix,
-			    restore->ctl->nl.error);
-		undo(restore);
-		return EXIT_FAILURE;
+			ret = check_signals(restore);
+		if (ret)
+			return fail(restore, fabric);
 	}
 	return EXIT_SUCCESS;
 }
@@ -284,6 +375,9 @@ static int restore_all(struct restore *restore)
 	int status;
 	size_t i;
 
+	status = lock(restore);
+	if (status)
+		return status;
 	if (devices_get(&ctl->nl, DMANIC_GENL_CMD_DEV_GET, NULL, NULL,
 			&restore->before))
 		return nicctl_fail(ctl, "restore", "%s", ctl->nl.error);
@@ -292,8 +386,11 @@ static int restore_all(struct restore *restore)
 	if (!restore->made || !restore->changed)
 		return nicctl_fail(ctl, "restore", "out of memory");
 	status = check(restore);
-	if (!status)
+	if (!status) {
+		signals_hold(restore);
 		status = change_all(restore);
+		signals_let_go(restore);
+	}
 	for (i = 0; !status && i < restore->plan.n; i++)
 		tell_fabric(restore, i);
 	return status;
