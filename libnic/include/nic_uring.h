@@ -33,7 +33,7 @@ struct io_uring_cqe;
 
 /* What there is (nic_uring_features()) */
 #define NIC_URING_POST	1U	/* operations, nic_uring_prep_enter() */
-#define NIC_URING_WAIT	2U	/* nic_uring_prep_wait(), _irq_wait() */
+#define NIC_URING_WAIT	2U	/* nic_uring_prep_wait(), _irq_wait(), lists */
 
 /**
  * nic_uring_features() - which io_uring commands the driver has
@@ -43,8 +43,8 @@ struct io_uring_cqe;
  * IORING_OP_POLL_ADD for POLLIN on nic_queue_fd() or nic_irq_fd(). And operations
  * that might take long are refused (NIC_UNSUPPORTED): every list; what has more
  * than 256 MiB less 4096 bytes, each block of a strided one counting 64 bytes
- * more; and all on a link with a cost model. At most 256 MiB are in flight on the device, each
- * operation counting 4096 bytes more (else NIC_LIMIT).
+ * more; and all on a link with a cost model. At most 256 MiB are in flight on the
+ * device, each operation counting 4096 bytes more (else NIC_LIMIT).
  *
  * Return: NIC_URING_* or 0. Thread-safe.
  */
@@ -267,6 +267,9 @@ void nic_uring_prep_enter(void *sqe, struct nic_queue *queue);
  * @queue: the queue
  * @min_complete: how many unreaped completions, at most those it has room for
  * @timeout_ns: longest wait; NIC_TIMEOUT_NEVER
+ *
+ * Only closing the ring ends it sooner: IORING_OP_ASYNC_CANCEL and
+ * IORING_OP_LINK_TIMEOUT do not find a command that was begun (-ENOENT).
  *
  * res: how many there are; -ETIME; -ENODEV the device was removed; -ECANCELED
  * with the ring; -EBUSY more than a thousand wait already.

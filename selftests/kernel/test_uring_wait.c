@@ -168,6 +168,41 @@ TEST_F(uring_wait, ends_with_time)
 	EXPECT_EQ(ring_run(&self->ring), -ETIME);
 }
 
+/*
+ * Neither a cancel nor a linked time-out reaches a command that was begun; that
+ * it was is sure only when its submitter began it, so not with IOSQE_ASYNC.
+ */
+TEST_F(uring_wait, only_its_own_time_out_ends_it)
+{
+	enum { WAIT, IRQ_WAIT, LIMIT, CANCEL };
+	struct __kernel_timespec limit = { .tv_nsec = MS_NS };
+	__u64 start = now_ns(), data, wait_ns = slow_ns(1000);
+	struct io_uring_sqe *sqe;
+	unsigned int i;
+	int res;
+
+	if (!self->cancels)
+		SKIP("no waits here");
+	make_ring(self, variant);
+	prep_wait(&self->ring, &self->queue, 1, wait_ns)->user_data = WAIT;
+	sqe = prep_irq_wait(&self->ring, &self->irq, 1, wait_ns);
+	sqe->user_data = IRQ_WAIT;
+	sqe->flags = IOSQE_IO_LINK;
+	sqe = ring_entry(&self->ring);
+	io_uring_prep_link_timeout(sqe, &limit, 0);
+	sqe->user_data = LIMIT;
+	sqe = ring_entry(&self->ring);
+	io_uring_prep_cancel64(sqe, WAIT, 0);
+	sqe->user_data = CANCEL;
+	submit(self, 4);
+	for (i = 0; i < 4; i++) {
+		res = ring_reap(&self->ring, &data, NULL);
+		EXPECT_EQ(res, i < 2 ? -ENOENT : -ETIME);
+		EXPECT_EQ(data == CANCEL || data == LIMIT, i < 2);
+	}
+	EXPECT_GE(now_ns() - start, wait_ns);
+}
+
 TEST_F(uring_wait, makes_sense_or_is_refused)
 {
 	struct dmanic_uring_enter arg = { .to_submit = 1, .min_complete = 1 };
