@@ -45,7 +45,7 @@ FIXTURE_SETUP(operation)
 	struct fabric own;
 	uint64_t key;
 
-	fabric_make(&own, "o", 2, NULL);
+	fabric_make(&own, "a", 2, NULL);
 	fabric_name(&own, 0, name);
 	NIC_OK_OR_FAIL(NULL, nic_open(name, &self->near));
 	fabric_name(&own, 1, name);

@@ -191,7 +191,7 @@ static bool can_cancel(void)
 	struct fabric own;
 	struct node node;
 
-	fabric_make(&own, "q", 1, NULL);
+	fabric_make(&own, "a", 1, NULL);
 	node = node_open(&own, 0);
 	node_query(&node, &query);
 	return query.features & DMANIC_FEATURE_URING_CANCEL;
