@@ -53,6 +53,11 @@ unsigned long engine_copied(void)
 	return get_number("/sys/module/fake_dma/parameters/copied");
 }
 
+unsigned long engine_taken(void)
+{
+	return get_number("/sys/module/fake_dma/parameters/taken");
+}
+
 static bool engine_loaded(void)
 {
 	return !access("/sys/module/fake_dma", F_OK);

@@ -34,6 +34,7 @@ long get_number(const char *path);
 void engine_load(const char *parameters);
 int engine_unload(void);
 void engine_set(const char *parameter, unsigned int value);
+unsigned long engine_taken(void);
 unsigned long engine_copied(void);
 long engine_in_use(void);
 

@@ -65,6 +65,10 @@ static bool terminate = true;
 module_param(terminate, bool, 0644);
 MODULE_PARM_DESC(terminate, "descriptors can be terminated; seen when bound");
 
+static ulong taken;
+module_param(taken, ulong, 0444);
+MODULE_PARM_DESC(taken, "descriptors that were submitted");
+
 static ulong copied;
 module_param(copied, ulong, 0444);
 MODULE_PARM_DESC(copied, "descriptors that ended well");
@@ -228,6 +232,7 @@ static dma_cookie_t fake_submit(struct dma_async_tx_descriptor *tx)
 	tx->cookie = cookie;
 	tx->chan->cookie = cookie;
 	list_add_tail(&desc->entry, &fake->submitted);
+	taken++;
 	spin_unlock_bh(&fake->lock);
 	return cookie;
 }
