@@ -4,9 +4,10 @@
  *
  * Owns: that no atomic is lost or done twice, and none is half done, whoever
  * else is at the word: threads of three nodes, posters and engines mixed, a CPU
- * of the target on its mapping, and a revoke in between.
+ * of the target on its mapping, CPUs of other nodes on theirs, and a revoke in
+ * between.
  */
-#include "dmanic_test.h"
+#include "remote_map.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -36,6 +37,8 @@ FIXTURE(many) {
 	struct segment target;
 	struct worker workers[ALL];
 	__u64 *word;		/* in the target's mapping */
+	__u64 *cpus;		/* where this CPU reaches it; not always the same */
+	__u64 token;		/* what it has got there in the end */
 	unsigned int rounds;	/* of each worker */
 	__u8 *taken;
 };
@@ -67,6 +70,7 @@ FIXTURE_SETUP(many)
 	segment_export(&self->target, DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE |
 		       DMANIC_RIGHT_ATOMIC);
 	self->word = (__u64 *)self->target.data;
+	self->cpus = self->word;
 	for (i = 0; i < NODES; i++) {
 		self->nodes[i] = node_open(&fabric, i);
 		handles[i] = segment_connect(&self->nodes[i], &self->target);
@@ -125,6 +129,15 @@ static unsigned int rounds(unsigned int usual)
 	return (usual / harness_slow() + ENTRIES) / ENTRIES * ENTRIES;
 }
 
+/* This CPU is that of a node which has mapped what it is connected to */
+static void map_remotely(struct many_self *self)
+{
+	__u64 offset = segment_connect_map(&self->nodes[0], &self->target, NULL);
+
+	self->cpus = (__u64 *)remote_map(&self->nodes[0], offset, BYTES, MAP_RW);
+	ASSERT_TRUE(self->cpus != self->word);
+}
+
 /* ---- numbers ---- */
 
 static void take(struct many_self *self, __u64 number)
@@ -158,20 +171,20 @@ static void *take_numbers(void *data)
 	return NULL;
 }
 
-/* A CPU of the target does the same on its mapping */
+/* A CPU does the same on a mapping */
 static void take_here(struct many_self *self)
 {
 	unsigned int i;
 
 	for (i = 0; i < self->rounds; i++) {
-		take(self, __atomic_fetch_add(self->word, 1,
+		take(self, __atomic_fetch_add(self->cpus, 1,
 					      __ATOMIC_SEQ_CST));
 		if (!(i % 64))
 			sched_yield();
 	}
 }
 
-TEST_F_TIMEOUT(many, each_number_is_taken_once, 60)
+static void take_all(struct many_self *self)
 {
 	unsigned int total, i;
 
@@ -185,6 +198,17 @@ TEST_F_TIMEOUT(many, each_number_is_taken_once, 60)
 		ASSERT_EQ(self->taken[i], 1);
 	EXPECT_EQ(self->word[1], 0);
 	free(self->taken);
+}
+
+TEST_F_TIMEOUT(many, each_number_is_taken_once, 60)
+{
+	take_all(self);
+}
+
+TEST_F_TIMEOUT(many, each_number_is_taken_once_through_a_mapping, 60)
+{
+	map_remotely(self);
+	take_all(self);
 }
 
 /* ---- a lock made of COMPARE_SWAP ---- */
@@ -238,20 +262,46 @@ static void *swap_tokens(void *data)
 	return NULL;
 }
 
-TEST_F_TIMEOUT(many, swap_keeps_every_token, 60)
+static void swap_here(struct many_self *self)
 {
-	unsigned int seen[ALL + 1] = {}, i;
+	__u64 token = ALL + 1;
+	unsigned int i;
+
+	for (i = 0; i < self->rounds; i++) {
+		token = __atomic_exchange_n(self->cpus, token, __ATOMIC_SEQ_CST);
+		if (!(i % 64))
+			sched_yield();
+	}
+	self->token = token;
+}
+
+static void swap_all(struct many_self *self)
+{
+	unsigned int seen[ALL + 2] = {}, i;
 
 	self->rounds = rounds(2000);
-	everybody(self, swap_tokens, NULL);
-	ASSERT_LE(self->word[0], ALL);
+	everybody(self, swap_tokens, swap_here);
+	ASSERT_LE(self->word[0], ALL + 1);
 	seen[self->word[0]]++;
+	ASSERT_LE(self->token, ALL + 1);
+	seen[self->token]++;
 	for (i = 0; i < ALL; i++) {
-		ASSERT_LE(self->workers[i].sum, ALL);
+		ASSERT_LE(self->workers[i].sum, ALL + 1);
 		seen[self->workers[i].sum]++;
 	}
-	for (i = 0; i <= ALL; i++)
+	for (i = 0; i <= ALL + 1; i++)
 		EXPECT_EQ(seen[i], 1);
+}
+
+TEST_F_TIMEOUT(many, swap_keeps_every_token, 60)
+{
+	swap_all(self);
+}
+
+TEST_F_TIMEOUT(many, swap_keeps_every_token_through_a_mapping, 60)
+{
+	map_remotely(self);
+	swap_all(self);
 }
 
 /* ---- taken back meanwhile ---- */
