@@ -5,11 +5,15 @@
  * Owns: what revoke and destroy promise their caller. When they return, nobody
  * changes or reads the memory any more, whatever was under way; and an old
  * handle never reaches anything new.
+ *
+ * Flags: -luring
  */
-#include "dmanic_test.h"
+#include "poller.h"
+#include "uring_test.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,9 +23,14 @@
 
 enum way { REVOKE, DESTROY };
 
+/* How writers post */
+enum post { ENTER, THREAD, URING };
+
 struct writer {
 	struct revoke_self *self;
+	enum post post;
 	struct queue queue;
+	struct io_uring ring;
 	struct segment source;
 	__u32 handle;
 	__u64 length;
@@ -41,20 +50,63 @@ FIXTURE(revoke) {
 FIXTURE_VARIANT(revoke) {
 	enum way way;
 	__u64 lengths[WRITERS];
+	enum post post;
 };
 
 FIXTURE_VARIANT_ADD(revoke, revoked_small) {
 	.way = REVOKE, .lengths = { 64, 4096 },
 };
+FIXTURE_VARIANT_ADD(revoke, revoked_small_by_a_thread) {
+	.way = REVOKE, .lengths = { 64, 4096 }, .post = THREAD,
+};
+FIXTURE_VARIANT_ADD(revoke, revoked_small_by_an_io_uring) {
+	.way = REVOKE, .lengths = { 64, 4096 }, .post = URING,
+};
 FIXTURE_VARIANT_ADD(revoke, revoked_large) {
 	.way = REVOKE, .lengths = { BYTES, BYTES - 1 },
+};
+FIXTURE_VARIANT_ADD(revoke, revoked_large_by_a_thread) {
+	.way = REVOKE, .lengths = { BYTES, BYTES - 1 }, .post = THREAD,
+};
+FIXTURE_VARIANT_ADD(revoke, revoked_large_by_an_io_uring) {
+	.way = REVOKE, .lengths = { BYTES, BYTES - 1 }, .post = URING,
 };
 FIXTURE_VARIANT_ADD(revoke, destroyed_small) {
 	.way = DESTROY, .lengths = { 64, 4096 },
 };
+FIXTURE_VARIANT_ADD(revoke, destroyed_small_by_a_thread) {
+	.way = DESTROY, .lengths = { 64, 4096 }, .post = THREAD,
+};
+FIXTURE_VARIANT_ADD(revoke, destroyed_small_by_an_io_uring) {
+	.way = DESTROY, .lengths = { 64, 4096 }, .post = URING,
+};
 FIXTURE_VARIANT_ADD(revoke, destroyed_large) {
 	.way = DESTROY, .lengths = { BYTES, BYTES - 1 },
 };
+FIXTURE_VARIANT_ADD(revoke, destroyed_large_by_a_thread) {
+	.way = DESTROY, .lengths = { BYTES, BYTES - 1 }, .post = THREAD,
+};
+FIXTURE_VARIANT_ADD(revoke, destroyed_large_by_an_io_uring) {
+	.way = DESTROY, .lengths = { BYTES, BYTES - 1 }, .post = URING,
+};
+
+static void writer_make(struct revoke_self *self, unsigned int number,
+			const struct revoke_variant *variant)
+{
+	struct writer *writer = &self->writers[number];
+
+	writer->self = self;
+	writer->post = variant->post;
+	if (variant->post == THREAD)
+		writer->queue = poller_make(&self->peer, 8, 8, 0);
+	else
+		writer->queue = queue_make(&self->peer, 8, 8);
+	if (variant->post == URING)
+		ring_make(&writer->ring, 8, IORING_SETUP_SQE128);
+	writer->source = segment_make(&self->peer, BYTES);
+	writer->length = variant->lengths[number];
+	memset(writer->source.data, 0x40 + number, BYTES);
+}
 
 FIXTURE_SETUP(revoke)
 {
@@ -62,13 +114,8 @@ FIXTURE_SETUP(revoke)
 
 	self->owner = node_open(&fabric, 0);
 	self->peer = node_open(&fabric, 1);
-	for (i = 0; i < WRITERS; i++) {
-		self->writers[i].self = self;
-		self->writers[i].queue = queue_make(&self->peer, 8, 8);
-		self->writers[i].source = segment_make(&self->peer, BYTES);
-		self->writers[i].length = variant->lengths[i];
-		memset(self->writers[i].source.data, 0x40 + i, BYTES);
-	}
+	for (i = 0; i < WRITERS; i++)
+		writer_make(self, i, variant);
 }
 
 FIXTURE_TEARDOWN(revoke)
@@ -85,6 +132,46 @@ static void add(__u64 *counter)
 	__atomic_fetch_add(counter, 1, __ATOMIC_RELEASE);
 }
 
+static void post_some(struct writer *writer, const struct dmanic_sqe *sqe,
+		      unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		if (writer->post == URING)
+			prep_post(&writer->ring, &writer->queue, sqe);
+		else
+			*queue_sqe(&writer->queue) = *sqe;
+	}
+	if (writer->post == URING)
+		ring_submit(&writer->ring, nr);
+	else if (writer->post == THREAD)
+		poller_publish(&writer->queue);
+	else
+		queue_submit(&writer->queue);
+}
+
+/* The status of the next one, or -errno for one that nobody expects */
+static int reap_one(struct writer *writer)
+{
+	struct dmanic_cqe cqe;
+	int ret;
+
+	if (writer->post == URING) {
+		ret = ring_reap(&writer->ring, NULL, NULL);
+		return ret == -ENXIO ? DMANIC_STATUS_NO_SEGMENT :
+		       ret == -EACCES ? DMANIC_STATUS_ACCESS :
+		       ret < 0 ? ret : DMANIC_STATUS_OK;
+	}
+	/* Without ENTER, which would wake the thread */
+	while (writer->post == THREAD) {
+		if (queue_reap(&writer->queue, &cqe))
+			return (int)cqe.status;
+		sched_yield();
+	}
+	return (int)queue_wait(&writer->queue).status;
+}
+
 /* Keeps several operations in flight until told to stop */
 static void *write_on(void *data)
 {
@@ -92,22 +179,21 @@ static void *write_on(void *data)
 	struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, writer->source.id, 0,
 					 writer->handle, 0, writer->length);
 	unsigned int in_flight = 0;
-	struct dmanic_cqe cqe;
+	int status;
 
 	for (;;) {
 		if (!__atomic_load_n(&writer->self->stop, __ATOMIC_RELAXED)) {
-			for (; in_flight < 4; in_flight++)
-				*queue_sqe(&writer->queue) = sqe;
-			queue_submit(&writer->queue);
+			post_some(writer, &sqe, 4 - in_flight);
+			in_flight = 4;
 		}
 		if (!in_flight)
 			return NULL;
-		cqe = queue_wait(&writer->queue);
+		status = reap_one(writer);
 		in_flight--;
-		if (cqe.status == DMANIC_STATUS_NO_SEGMENT)
+		if (status == DMANIC_STATUS_NO_SEGMENT)
 			add(&writer->refused);
-		else if (cqe.status)
-			writer->odd = cqe.status;
+		else if (status)
+			writer->odd = (__u32)status;
 		add(&writer->done);
 	}
 }
