@@ -4,8 +4,12 @@
  *
  * Owns: what users of a device get when it is removed by force, that a busy
  * one is not removed without, and that the module stays while it is needed.
+ *
+ * Flags: -luring
  */
+#include "poller.h"
 #include "remote_map.h"
+#include "uring_test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -285,6 +289,15 @@ static bool can_load(void)
 	return !system("modprobe -qn dmanic");
 }
 
+/* Gone as it came; then it is there for the next test again */
+static void expect_unloads(void)
+{
+	EXPECT_TRUE(WAIT_FOR(!unload()));
+	EXPECT_EQ(netlink_find_family(), -ENOENT);
+	ASSERT_EQ(system("modprobe dmanic"), 0);
+	ASSERT_EQ(netlink_find_family(), 0);
+}
+
 /* What keeps the module; without any of it, it goes and comes back. */
 TEST(module, stays_while_anything_is_open)
 {
@@ -310,10 +323,7 @@ TEST(module, stays_while_anything_is_open)
 	EXPECT_EQ(unload(), -EWOULDBLOCK);
 	segment.data[0] = 1;
 	segment_unmap(&segment);
-	EXPECT_TRUE(WAIT_FOR(!unload()));
-	EXPECT_EQ(netlink_find_family(), -ENOENT);
-	ASSERT_EQ(system("modprobe dmanic"), 0);
-	ASSERT_EQ(netlink_find_family(), 0);
+	expect_unloads();
 }
 
 /* A mapping of what is another's, and gone, is still handled by the module. */
@@ -345,9 +355,67 @@ TEST(module, stays_while_a_remote_segment_is_mapped)
 	EXPECT_EQ(unload(), -EWOULDBLOCK);
 	EXPECT_EQ(bus_load(map, &value), SIGBUS);
 	ASSERT_EQ(munmap(map, 4096), 0);
-	EXPECT_TRUE(WAIT_FOR(!unload()));
-	ASSERT_EQ(system("modprobe dmanic"), 0);
-	ASSERT_EQ(netlink_find_family(), 0);
+	expect_unloads();
+}
+
+/* A ring has a reference to what was registered, closed or not. */
+TEST(module, stays_while_descriptors_are_registered_with_an_io_uring)
+{
+	struct io_uring ring;
+	struct fabric own;
+	struct queue queue;
+	struct node node;
+	struct irq irq;
+	int fds[3], i;
+
+	if (!can_load())
+		SKIP("modprobe would not find dmanic again");
+	ring_make(&ring, 4, IORING_SETUP_SQE128);
+	fabric_make(&own, "a", 1, NULL);
+	node = node_open(&own, 0);
+	queue = queue_make(&node, 2, 2);
+	irq = irq_make(&node, 2);
+	fds[0] = node.fd;
+	fds[1] = queue.fd;
+	fds[2] = irq.fd;
+	ASSERT_EQ(io_uring_register_files(&ring, fds, 3), 0);
+	irq_close(&irq);
+	queue_close(&queue);
+	node_close(&node);
+	EXPECT_EQ(unload(), -EWOULDBLOCK);
+	/* One after the other goes, the device's own last */
+	fds[0] = -1;
+	for (i = 2; i; i--) {
+		ASSERT_EQ(io_uring_register_files_update(&ring, i, fds, 1), 1);
+		EXPECT_EQ(unload(), -EWOULDBLOCK);
+	}
+	ASSERT_EQ(fabric_delete(own.prefix, true), 0);
+	EXPECT_EQ(unload(), -EWOULDBLOCK);
+	ASSERT_EQ(io_uring_unregister_files(&ring), 0);
+	expect_unloads();
+	io_uring_queue_exit(&ring);
+}
+
+/* Nor does the thread of a queue, which is the kernel's, outlive the queue. */
+TEST(module, stays_while_a_polling_queue_is_open)
+{
+	struct fabric own;
+	struct queue queue;
+	struct node node;
+
+	if (!can_load())
+		SKIP("modprobe would not find dmanic again");
+	fabric_make(&own, "a", 1, NULL);
+	node = node_open(&own, 0);
+	queue = poller_make(&node, 2, 2, 0);
+	node_close(&node);
+	EXPECT_EQ(unload(), -EWOULDBLOCK);
+	EXPECT_EQ(poller_count(NULL), 1);
+	ASSERT_EQ(fabric_delete(own.prefix, true), 0);
+	EXPECT_EQ(unload(), -EWOULDBLOCK);
+	queue_close(&queue);
+	EXPECT_EQ(poller_count(NULL), 0);
+	expect_unloads();
 }
 
 /* Nodes nobody uses do not hold the module: they go with it. */
