@@ -8,6 +8,7 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 #define MODES	"/sys/module/dmanic/parameters/dma"
@@ -156,6 +157,59 @@ TEST_F(bytes, of_strided_operations_are_exact)
 	}
 	EXPECT_TRUE(is_colour(pair->remote.data, 5));
 	expect_used(self, before, false);
+}
+
+/* Large blocks for the engine and a small one, the last ones first */
+static const struct dmanic_list_entry blocks[] = {
+	{ 3, PAIR_BYTES - COPY - 9, COPY },
+	{ COPY + 77, PAIR_BYTES - 2 * COPY - 4096, COPY + 11 },
+	{ 2 * COPY + 4000, 500, 123 },
+	{ 2 * COPY + 8192, 4096, 2 * COPY + 5 },
+	{ PAIR_BYTES - COPY, 3 * COPY, COPY },
+};
+
+static void move_list(struct bytes_self *self, const struct segment *list,
+		      __u32 direction)
+{
+	struct pair *pair = &self->pair;
+	__u8 *from = direction ? pair->remote.data : pair->local.data;
+	__u8 *to = direction ? pair->local.data : pair->remote.data;
+	struct dmanic_sqe sqe = sqe_list(direction, pair->local.id, pair->handle,
+					 list->id, 0, ARRAY_SIZE(blocks));
+	__u8 *expected = malloc(PAIR_BYTES);
+	struct dmanic_cqe cqe;
+	__u64 bytes = 0;
+	unsigned int i;
+
+	ASSERT_TRUE(expected);
+	fill(from, PAIR_BYTES, ++pair->seed);
+	memset(to, COLOUR, PAIR_BYTES);
+	memset(expected, COLOUR, PAIR_BYTES);
+	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
+		const struct dmanic_list_entry *block = &blocks[i];
+		__u64 at[2] = { block->local_offset, block->remote_offset };
+
+		memcpy(expected + at[!direction], from + at[!!direction],
+		       block->length);
+		bytes += block->length;
+	}
+	cqe = queue_run(&pair->queue, &sqe);
+	EXPECT_EQ(cqe.status, DMANIC_STATUS_OK);
+	EXPECT_EQ(cqe.result, bytes);
+	EXPECT_EQ(memcmp(to, expected, PAIR_BYTES), 0);
+	free(expected);
+}
+
+TEST_F(bytes, of_lists_are_exact)
+{
+	struct segment list = segment_make(&self->pair.node, sizeof(blocks));
+	unsigned long before = engine_copied();
+
+	memcpy(list.data, blocks, sizeof(blocks));
+	move_list(self, &list, 0);
+	move_list(self, &list, DMANIC_LIST_READ);
+	expect_used(self, before, variant->local != SCATTERED &&
+				  variant->remote != SCATTERED);
 }
 
 /* ---- an engine that is not used ---- */
