@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * injection.c - the n-th allocation or copy of this thread's next call fails
+ * injection.c - the n-th allocation or copy of this thread's next call fails,
+ *	and what a call that failed must leave as it was
  */
 #include "injection.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,4 +67,46 @@ bool injection_disarm(int control)
 	while (pwrite(control, "0", 1, 0) != 1)
 		;
 	return injected;
+}
+
+void counts_read(const struct node *node, const struct segment *target,
+		 struct counts *counts)
+{
+	ASSERT_EQ(device_get(node->name, &counts->device), 0);
+	counts->fds = count_fds();
+	counts->handle = handle_next(node, target);
+}
+
+static bool same(const struct node *node, const struct device *before)
+{
+	struct device after;
+
+	return !device_get(node->name, &after) &&
+	       after.contexts == before->contexts &&
+	       after.segments == before->segments &&
+	       after.queues == before->queues && after.irqs == before->irqs &&
+	       after.pinned == before->pinned;
+}
+
+void counts_expect(const struct node *node, const struct segment *target,
+		   unsigned int nth, int ret, const struct counts *before)
+{
+	__u32 handle;
+
+	if (ret != -ENOMEM && ret != -EFAULT && ret != -ENFILE)
+		harness_fail(__FILE__, __LINE__, "fault %u: %s", nth,
+			     strerror(-ret));
+	if (!WAIT_FOR(same(node, &before->device)))
+		harness_fail(__FILE__, __LINE__,
+			     "fault %u (%s): the counts changed", nth,
+			     strerror(-ret));
+	if (count_fds() != before->fds)
+		harness_fail(__FILE__, __LINE__,
+			     "fault %u (%s): a descriptor was left", nth,
+			     strerror(-ret));
+	handle = handle_next(node, target);
+	if (handles_left(node, before->handle, handle))
+		harness_fail(__FILE__, __LINE__,
+			     "fault %u (%s): a connection was left", nth,
+			     strerror(-ret));
 }

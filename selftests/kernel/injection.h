@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * injection.h - the n-th allocation or copy of this thread's next call fails
+ * injection.h - the n-th allocation or copy of this thread's next call fails,
+ *	and what a call that failed must leave as it was
  *
  * By /proc/thread-self/fail-nth (Documentation/fault-injection in the kernel).
  */
 #ifndef INJECTION_H
 #define INJECTION_H
 
-#include "harness.h"
-
-#include <stdbool.h>
+#include "dmanic_test.h"
 
 #define FAULTS_MAX	3000	/* a call that meets more is not believed */
 
@@ -21,5 +20,20 @@ void injection_arm(int control, unsigned int nth);
 
 /* No fault any more. Whether it was injected */
 bool injection_disarm(int control);
+
+/* What a call that failed must leave as it was */
+struct counts {
+	struct device device;
+	unsigned int fds;
+	__u32 handle;		/* connections have lower ones */
+};
+
+/* Of @node, which connects to @target for it */
+void counts_read(const struct node *node, const struct segment *target,
+		 struct counts *counts);
+
+/* They are again as @before, the call having failed with @ret at its @nth fault */
+void counts_expect(const struct node *node, const struct segment *target,
+		   unsigned int nth, int ret, const struct counts *before);
 
 #endif /* INJECTION_H */

@@ -6,13 +6,11 @@
  * (Documentation/fault-injection in the kernel): the first fault in the call
  * is injected, then the second, until the call meets none. A call that failed
  * must have left every count as it was, and no connection, and the same call
- * must work then. Netlink: test_fail_nth_netlink.c.
- *
- * Flags: -luring
+ * must work then. Commands of an io_uring: test_fail_nth_uring.c; netlink:
+ * test_fail_nth_netlink.c.
  */
 #include "injection.h"
 #include "remote_map.h"
-#include "uring_test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +41,6 @@ FIXTURE(fail_nth) {
 	__u64 raised;		/* of irq, before the call */
 	void *map;
 	size_t map_bytes;
-	struct io_uring ring;
 };
 
 FIXTURE_VARIANT(fail_nth) {
@@ -402,93 +399,7 @@ FIXTURE_VARIANT_ADD(fail_nth, fault_remote) {
 	prepare_fault, call_fault, undo_fault,
 };
 
-static void prepare_uring(struct fail_nth_self *self)
-{
-	ring_make(&self->ring, 4, IORING_SETUP_SQE128);
-}
-
-/* A wait that times out, and an operation of the worker; or what is left of them */
-static int call_uring(struct fail_nth_self *self)
-{
-	struct dmanic_sqe op = { .flags = DMANIC_SQE_FENCE };
-	int ready = (int)io_uring_sq_ready(&self->ring), taken, i, failed = 0;
-	struct io_uring_cqe *cqe;
-
-	if (!ready) {
-		prep_wait(&self->ring, &self->queue, 1, 0)->user_data = 1;
-		prep_post(&self->ring, &self->queue, &op);
-		ready = 2;
-	}
-	taken = io_uring_submit(&self->ring);
-	for (i = 0; i < taken; i++) {
-		while (io_uring_peek_cqe(&self->ring, &cqe))
-			breathe();
-		if (cqe->res < 0 && !(cqe->user_data && cqe->res == -ETIME))
-			failed = cqe->res;
-		io_uring_cqe_seen(&self->ring, cqe);
-	}
-	/* io_uring may have no memory either */
-	return taken < ready ? -ENOMEM : failed;
-}
-
-static void undo_uring(struct fail_nth_self *self)
-{
-	io_uring_queue_exit(&self->ring);
-}
-
-FIXTURE_VARIANT_ADD(fail_nth, uring) {
-	prepare_uring, call_uring, undo_uring,
-};
-
 /* ---- the sweep ---- */
-
-/* What a call that failed must leave as it was */
-struct state {
-	struct device device;
-	unsigned int fds;
-	__u32 handle;		/* connections have lower ones */
-};
-
-static void state_read(struct fail_nth_self *self, struct state *state)
-{
-	ASSERT_EQ(device_get(self->node.name, &state->device), 0);
-	state->fds = count_fds();
-	state->handle = handle_next(&self->node, &self->target);
-}
-
-static bool same(struct fail_nth_self *self, const struct device *before)
-{
-	struct device after;
-
-	return !device_get(self->node.name, &after) &&
-	       after.contexts == before->contexts &&
-	       after.segments == before->segments &&
-	       after.queues == before->queues && after.irqs == before->irqs &&
-	       after.pinned == before->pinned;
-}
-
-static void expect_unchanged(struct fail_nth_self *self, unsigned int nth,
-			     int ret, const struct state *before)
-{
-	__u32 handle;
-
-	if (ret != -ENOMEM && ret != -EFAULT && ret != -ENFILE)
-		harness_fail(__FILE__, __LINE__, "fault %u: %s", nth,
-			     strerror(-ret));
-	if (!WAIT_FOR(same(self, &before->device)))
-		harness_fail(__FILE__, __LINE__,
-			     "fault %u (%s): the counts changed", nth,
-			     strerror(-ret));
-	if (count_fds() != before->fds)
-		harness_fail(__FILE__, __LINE__,
-			     "fault %u (%s): a descriptor was left", nth,
-			     strerror(-ret));
-	handle = handle_next(&self->node, &self->target);
-	if (handles_left(&self->node, before->handle, handle))
-		harness_fail(__FILE__, __LINE__,
-			     "fault %u (%s): a connection was left", nth,
-			     strerror(-ret));
-}
 
 /* What is in no count, an export or a name, would be in the way of this. */
 static void call_again(struct fail_nth_self *self,
@@ -504,21 +415,22 @@ static void call_again(struct fail_nth_self *self,
 
 TEST_F_TIMEOUT(fail_nth, each_failure_leaves_nothing, 60)
 {
-	struct state before;
+	struct counts before;
 	unsigned int nth;
 	bool injected;
 	int ret;
 
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
 		variant->prepare(self);
-		state_read(self, &before);
+		counts_read(&self->node, &self->target, &before);
 		injection_arm(self->control, nth);
 		ret = variant->call(self);
 		injected = injection_disarm(self->control);
 		if (!injected)
 			break;
 		if (ret) {
-			expect_unchanged(self, nth, ret, &before);
+			counts_expect(&self->node, &self->target, nth, ret,
+				      &before);
 			call_again(self, variant, nth, ret);
 		}
 		variant->undo(self);

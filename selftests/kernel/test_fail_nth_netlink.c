@@ -6,6 +6,7 @@
  * Owns: the sweep of test_fail_nth.c for netlink, where the answer may be lost
  * as well, but the work may not be half done.
  */
+#include "engine.h"
 #include "injection.h"
 #include "listener.h"
 
@@ -96,19 +97,30 @@ TEST_TIMEOUT(fail_nth_netlink, new_is_all_or_nothing, 120)
 /* With a listener: a message that could not be made is one he knows he lost */
 static struct listener listener;
 
-static bool heard(__u32 kind, unsigned int wanted)
+struct heard {
+	unsigned int events[DMANIC_EVENT_PEER_DOWN + 1];
+	bool lost;
+};
+
+static struct heard hear(void)
 {
+	struct heard heard = { .lost = false };
 	struct device event;
-	unsigned int n = 0;
-	bool lost = false;
 	int ret;
 
 	do {
 		ret = listener_next(&listener, &event);
-		n += !ret && event.event == kind;
-		lost |= ret == -ENOBUFS;
+		if (!ret && event.event < ARRAY_SIZE(heard.events))
+			heard.events[event.event]++;
+		heard.lost |= ret == -ENOBUFS;
 	} while (!ret || ret == -ENOBUFS);
-	return ret == -EAGAIN && (lost || n == wanted);
+	ASSERT_EQ(ret, -EAGAIN);
+	return heard;
+}
+
+static bool told(const struct heard *heard, __u32 kind, unsigned int wanted)
+{
+	return heard->lost || heard->events[kind] == wanted;
 }
 
 TEST_TIMEOUT(fail_nth_netlink, delete_is_all_or_nothing, 120)
@@ -118,6 +130,7 @@ TEST_TIMEOUT(fail_nth_netlink, delete_is_all_or_nothing, 120)
 	bool injected = true;
 	unsigned int nth, nodes;
 	struct fabric own;
+	struct heard heard;
 
 	listener_open(&listener, 0);
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
@@ -125,7 +138,8 @@ TEST_TIMEOUT(fail_nth_netlink, delete_is_all_or_nothing, 120)
 		request_delete(&request, own.prefix);
 		ret = send_armed(control, nth, &request, &injected);
 		nodes = device_dump(own.prefix, NULL, 0);
-		EXPECT_TRUE(heard(DMANIC_EVENT_REMOVED, 2 - nodes));
+		heard = hear();
+		EXPECT_TRUE(told(&heard, DMANIC_EVENT_REMOVED, 2 - nodes));
 		if (!injected)
 			break;
 		EXPECT_TRUE(nodes == 0 || nodes == 2);
@@ -133,7 +147,7 @@ TEST_TIMEOUT(fail_nth_netlink, delete_is_all_or_nothing, 120)
 			EXPECT_EQ(nodes, ret ? 2 : 0);
 		if (nodes)
 			ASSERT_EQ(fabric_delete(own.prefix, true), 0);
-		heard(DMANIC_EVENT_REMOVED, 2);
+		hear();
 		ASSERT_TRUE(!harness_failed());
 	}
 	harness_note("%u faults", nth - 1);
@@ -141,6 +155,99 @@ TEST_TIMEOUT(fail_nth_netlink, delete_is_all_or_nothing, 120)
 	EXPECT_EQ(nodes, 0);
 	EXPECT_GT(nth, 1);
 	listener_close(&listener);
+}
+
+/* Changes of both kinds, in one request for both nodes of a fabric */
+#define LATENCY_NS	4321
+
+static void request_set(struct request *request, const char *prefix, bool failed)
+{
+	const struct model model = { .latency_ns = LATENCY_NS };
+	const struct model none = { .name = "none" };
+
+	request_begin(request, DMANIC_GENL_CMD_DEV_SET, 0);
+	mnl_attr_put_strz(request->header, DMANIC_A_FABRIC, prefix);
+	mnl_attr_put_u8(request->header, DMANIC_A_FAILED, failed);
+	request_model(request, failed ? &model : &none);
+}
+
+/* How many of the changes that request_set() asks for were made */
+static unsigned int changes(const struct fabric *of)
+{
+	char name[DMANIC_NAME_MAX];
+	unsigned int i, made = 0;
+	struct device device;
+
+	for (i = 0; i < of->nodes; i++) {
+		fabric_name(of, i, name);
+		ASSERT_EQ(device_get(name, &device), 0);
+		made += device.state == DMANIC_DEV_FAILED;
+		made += device.model.latency_ns == LATENCY_NS;
+	}
+	return made;
+}
+
+TEST_TIMEOUT(fail_nth_netlink, set_is_all_or_nothing, 120)
+{
+	int control = injection_open(), ret;
+	struct request request;
+	unsigned int nth, made;
+	bool injected = true;
+	struct fabric own;
+	struct heard heard;
+
+	fabric_make(&own, "a", 2, NULL);
+	listener_open(&listener, 0);
+	for (nth = 1; nth < FAULTS_MAX; nth++) {
+		request_set(&request, own.prefix, true);
+		ret = send_armed(control, nth, &request, &injected);
+		made = changes(&own);
+		heard = hear();
+		EXPECT_TRUE(told(&heard, DMANIC_EVENT_FAILED, made / 2));
+		EXPECT_TRUE(told(&heard, DMANIC_EVENT_MODEL, made / 2));
+		if (!injected)
+			break;
+		EXPECT_TRUE(made == 0 || made == 4);
+		if (ret <= 0)
+			EXPECT_EQ(made, ret ? 0 : 4);
+		request_set(&request, own.prefix, false);
+		ASSERT_EQ(request_send(&request, NULL, NULL), 0);
+		ASSERT_EQ(changes(&own), 0);
+		hear();
+		ASSERT_TRUE(!harness_failed());
+	}
+	harness_note("%u faults", nth - 1);
+	EXPECT_EQ(ret, 0);
+	EXPECT_EQ(made, 4);
+	EXPECT_GT(nth, 1);
+	listener_close(&listener);
+}
+
+/* With an engine for the fabric: whoever did not get it has not got it. */
+TEST_TIMEOUT(fail_nth_netlink, new_leaks_no_engine, 120)
+{
+	int control = injection_open(), ret;
+	char prefix[DMANIC_NAME_MAX];
+	struct request request;
+	unsigned int nth, used = 0;
+	bool injected = true;
+
+	engine_load("at_once=1");
+	snprintf(prefix, sizeof(prefix), "t%da_", getpid());
+	for (nth = 1; nth < FAULTS_MAX && injected; nth++) {
+		request_new(&request, prefix);
+		ret = send_armed(control, nth, &request, &injected);
+		used += engine_in_use() > 0;
+		if (device_dump(prefix, NULL, 0))
+			ASSERT_EQ(fabric_delete(prefix, true), 0);
+		ASSERT_EQ(engine_in_use(), 0);
+	}
+	harness_note("%u faults", nth - 2);
+	EXPECT_EQ(ret, 0);
+	EXPECT_GT(nth, 10);
+	/* Else there was nothing to leak */
+	EXPECT_GT(used, 0);
+	EXPECT_EQ(engine_unload(), 0);
 }
 
 FABRIC_TEST_MAIN()
