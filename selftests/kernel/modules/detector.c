@@ -4,10 +4,11 @@
  *
  * Owns nothing that lasts: each fault is committed while the module loads
  * (fault=NAME) or, for those that need the caller's own task, when the
- * parameter "allocate" or "usercopy" is written. Never loaded outside a test
- * VM.
+ * parameter "allocate", "pages" or "usercopy" is written. Never loaded outside
+ * a test VM.
  */
 #include <linux/completion.h>
+#include <linux/gfp.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/list.h>
@@ -173,6 +174,16 @@ static int allocate_set(const char *value, const struct kernel_param *param)
 	return memory ? 0 : -ENOMEM;
 }
 
+/* A page, which is no slab's, likewise */
+static int pages_set(const char *value, const struct kernel_param *param)
+{
+	unsigned long page = __get_free_page(GFP_KERNEL);
+
+	pr_info("detector: page %s\n", page ? "done" : "failed");
+	free_page(page);
+	return page ? 0 : -ENOMEM;
+}
+
 /* One copy from the writer's own memory, likewise */
 static int usercopy_set(const char *value, const struct kernel_param *param)
 {
@@ -190,6 +201,12 @@ static const struct kernel_param_ops usercopy_ops = {
 };
 module_param_cb(usercopy, &usercopy_ops, NULL, 0200);
 MODULE_PARM_DESC(usercopy, "write to copy once from the writer");
+
+static const struct kernel_param_ops pages_ops = {
+	.set = pages_set,
+};
+module_param_cb(pages, &pages_ops, NULL, 0200);
+MODULE_PARM_DESC(pages, "write to allocate and free a page once");
 
 static const struct kernel_param_ops allocate_ops = {
 	.set = allocate_set,
