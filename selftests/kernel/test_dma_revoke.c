@@ -96,13 +96,20 @@ FIXTURE_VARIANT(dma_lost) {
 	const char *parameters;
 	unsigned int delay_ms;	/* of each copy; the driver waits for 250 */
 	bool lose;
+	bool destroy;		/* instead of revoking */
 };
 
-FIXTURE_VARIANT_ADD(dma_lost, never) { "", 50, false };
-FIXTURE_VARIANT_ADD(dma_lost, copies) { "", 20, true };
-FIXTURE_VARIANT_ADD(dma_lost, copies_for_good) { "terminate=0", 20, true };
-FIXTURE_VARIANT_ADD(dma_lost, patience) { "", 400, false };
-FIXTURE_VARIANT_ADD(dma_lost, patience_for_good) { "terminate=0", 400, false };
+FIXTURE_VARIANT_ADD(dma_lost, nothing) { "", 50, false, false };
+FIXTURE_VARIANT_ADD(dma_lost, copy) { "", 20, true, false };
+FIXTURE_VARIANT_ADD(dma_lost, copy_for_good) { "terminate=0", 20, true, false };
+FIXTURE_VARIANT_ADD(dma_lost, patience) { "", 400, false, false };
+FIXTURE_VARIANT_ADD(dma_lost, patience_for_good) {
+	"terminate=0", 400, false, false,
+};
+FIXTURE_VARIANT_ADD(dma_lost, nothing_destroyed) { "", 50, false, true };
+FIXTURE_VARIANT_ADD(dma_lost, copy_for_good_destroyed) {
+	"terminate=0", 20, true, true,
+};
 
 FIXTURE_SETUP(dma_lost)
 {
@@ -114,16 +121,16 @@ FIXTURE_TEARDOWN(dma_lost)
 {
 }
 
-static void take_back(struct dma_lost_self *self,
-		      const struct dma_lost_variant *variant,
-		      int (*call)(const struct segment *segment))
+/* Both wait for the engine, and for who does the rest of its work */
+TEST_F(dma_lost, memory_taken_back_is_still)
 {
 	struct pair *pair = &self->with.pair;
 	struct dmanic_cqe cqe;
 	__u64 fallbacks;
 
 	begin(pair, DMANIC_OP_WRITE);
-	ASSERT_EQ(call(&pair->remote), 0);
+	ASSERT_EQ(variant->destroy ? segment_destroy(&pair->remote) :
+				     segment_revoke(&pair->remote), 0);
 	memset(pair->remote.data, COLOUR, PAIR_BYTES);
 	/* What is done for it is done before */
 	cqe = queue_wait(&pair->queue);
@@ -141,17 +148,6 @@ static void take_back(struct dma_lost_self *self,
 		EXPECT_EQ(self->with.device.dma_state, DMANIC_DMA_FAILED);
 		EXPECT_EQ(engine_in_use(), 0);
 	}
-}
-
-/* Revoke waits for the engine, and for who does the rest of its work */
-TEST_F(dma_lost, revoked_memory_is_still)
-{
-	take_back(self, variant, segment_revoke);
-}
-
-TEST_F(dma_lost, destroyed_memory_is_still)
-{
-	take_back(self, variant, segment_destroy);
 }
 
 /* ---- the local side ---- */

@@ -232,7 +232,7 @@ TEST_TIMEOUT(fail_nth_netlink, new_leaks_no_engine, 120)
 	unsigned int nth, used = 0;
 	bool injected = true;
 
-	engine_load("");
+	engine_load("at_once=1");
 	snprintf(prefix, sizeof(prefix), "t%da_", getpid());
 	for (nth = 1; nth < FAULTS_MAX && injected; nth++) {
 		request_new(&request, prefix);
