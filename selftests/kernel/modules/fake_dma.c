@@ -6,11 +6,6 @@
  * softirq, from a timer, as those of an engine do from its interrupt. The
  * parameters make it slow, faulty or limited. Never loaded outside a test VM.
  *
- * A kernel full of checks takes longer for a timer and its interrupt than for
- * copying, and an engine has neither. There, while it is measured, descriptors
- * can complete at once: in softirq still, but in the one that runs when the
- * client's call to issue them ends.
- *
  * No engine that copies with the CPU is faster than the CPU. So this one
  * looks first whether the bytes are there already, by samples: then there is
  * nothing to copy. That is so when a copy is repeated, as in a measurement, and
@@ -19,7 +14,6 @@
 #include <linux/dma-mapping.h>
 #include <linux/dmaengine.h>
 #include <linux/hrtimer.h>
-#include <linux/interrupt.h>
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -32,10 +26,6 @@
 static uint delay_us;
 module_param(delay_us, uint, 0644);
 MODULE_PARM_DESC(delay_us, "each descriptor takes so long");
-
-static bool at_once;
-module_param(at_once, bool, 0644);
-MODULE_PARM_DESC(at_once, "without delay_us, descriptors end with the call that issues them");
 
 static uint fail_nth;
 module_param(fail_nth, uint, 0644);
@@ -86,11 +76,10 @@ struct fake_desc {
  * @device: what dmaengine sees
  * @chan: its only channel
  * @timer: ends descriptors
- * @tasklet: ends descriptors instead of @timer, see at_once
  * @lock: protects what follows
- * @busy: @timer or @tasklet runs or is going to
+ * @busy: @timer runs or is going to
  * @prepared: how many were asked for
- * @ended: how many these came to
+ * @ended: how many the timer came to
  * @submitted: not issued yet
  * @issued: being worked on, in order
  * @lost: never end
@@ -99,7 +88,6 @@ struct fake {
 	struct dma_device device;
 	struct dma_chan chan;
 	struct hrtimer timer;
-	struct tasklet_struct tasklet;
 
 	spinlock_t lock; /* protects what follows */
 	bool busy;
@@ -168,9 +156,9 @@ static void fake_end(struct fake *fake, struct fake_desc *desc, bool fail)
 	kfree(desc);
 }
 
-/* Softirq. End what was issued; true: one of it, and the next has to wait */
-static bool fake_work(struct fake *fake)
+static enum hrtimer_restart fake_fire(struct hrtimer *timer)
 {
+	struct fake *fake = container_of(timer, struct fake, timer);
 	struct fake_desc *desc;
 	uint ended = 0;
 
@@ -189,32 +177,13 @@ static bool fake_work(struct fake *fake)
 		}
 		spin_unlock(&fake->lock);
 		if (!desc)
-			return false;
+			return HRTIMER_NORESTART;
 		fake_end(fake, desc, is_nth(ended, fail_nth));
-		if (delay_us)
-			return true;
+		if (delay_us) {
+			hrtimer_forward_now(timer, fake_delay());
+			return HRTIMER_RESTART;
+		}
 	}
-}
-
-static enum hrtimer_restart fake_fire(struct hrtimer *timer)
-{
-	if (!fake_work(container_of(timer, struct fake, timer)))
-		return HRTIMER_NORESTART;
-	hrtimer_forward_now(timer, fake_delay());
-	return HRTIMER_RESTART;
-}
-
-static void fake_arm(struct fake *fake)
-{
-	hrtimer_start(&fake->timer, fake_delay(), HRTIMER_MODE_REL_SOFT);
-}
-
-static void fake_run(struct tasklet_struct *tasklet)
-{
-	struct fake *fake = container_of(tasklet, struct fake, tasklet);
-
-	if (fake_work(fake))
-		fake_arm(fake);
 }
 
 /* ---- what a client calls ---- */
@@ -271,10 +240,7 @@ static void fake_issue(struct dma_chan *chan)
 	list_splice_tail_init(&fake->submitted, &fake->issued);
 	if (!fake->busy && !list_empty(&fake->issued)) {
 		fake->busy = true;
-		if (at_once && !delay_us)
-			tasklet_schedule(&fake->tasklet);
-		else
-			fake_arm(fake);
+		hrtimer_start(&fake->timer, fake_delay(), HRTIMER_MODE_REL_SOFT);
 	}
 	spin_unlock_bh(&fake->lock);
 }
@@ -306,8 +272,6 @@ static void fake_synchronize(struct dma_chan *chan)
 {
 	struct fake *fake = to_fake(chan);
 
-	/* In this order: the tasklet may arm the timer */
-	tasklet_kill(&fake->tasklet);
 	hrtimer_cancel(&fake->timer);
 	spin_lock_bh(&fake->lock);
 	fake->busy = false;
@@ -381,7 +345,6 @@ static int fake_probe(struct platform_device *pdev)
 	INIT_LIST_HEAD(&fake->lost);
 	hrtimer_init(&fake->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	fake->timer.function = fake_fire;
-	tasklet_setup(&fake->tasklet, fake_run);
 	fake_describe(fake, &pdev->dev);
 	ret = dma_async_device_register(&fake->device);
 	if (ret) {
