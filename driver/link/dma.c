@@ -26,8 +26,10 @@
 
 /* ---- the parameter ---- */
 
-static const char * const dma_modes[] = { "off", "auto" };
-static int dma_mode = 1;
+enum dma_mode { DMA_OFF, DMA_AUTO, DMA_ALWAYS };
+
+static const char * const dma_modes[] = { "off", "auto", "always" };
+static int dma_mode = DMA_AUTO;
 
 static int dma_mode_set(const char *value, const struct kernel_param *param)
 {
@@ -49,7 +51,7 @@ static const struct kernel_param_ops dma_mode_ops = {
 	.get = dma_mode_get,
 };
 module_param_cb(dma, &dma_mode_ops, NULL, 0644);
-MODULE_PARM_DESC(dma, "auto: loop fabrics that are made from now on copy with a DMA engine where it is faster than the CPU; off: never");
+MODULE_PARM_DESC(dma, "auto: loop fabrics that are made from now on copy with a DMA engine where it is faster than the CPU; always: also where it is slower; off: never");
 
 /* ---- the channel ---- */
 
@@ -152,6 +154,7 @@ static void dma_acquire(struct dmanic_dma *dma)
 struct dmanic_dma *dmanic_dma_create(void)
 {
 	struct dmanic_dma *dma = kzalloc(sizeof(*dma), GFP_KERNEL);
+	int mode;
 
 	if (!dma)
 		return NULL;
@@ -159,8 +162,10 @@ struct dmanic_dma *dmanic_dma_create(void)
 	mutex_init(&dma->lock);
 	init_completion(&dma->done);
 	dma->threshold = DMANIC_DMA_NEVER;
-	dma->state = READ_ONCE(dma_mode) ? DMANIC_DMA_NONE : DMANIC_DMA_DISABLED;
-	if (dma->state == DMANIC_DMA_NONE)
+	mode = READ_ONCE(dma_mode);
+	dma->always = mode == DMA_ALWAYS;
+	dma->state = mode == DMA_OFF ? DMANIC_DMA_DISABLED : DMANIC_DMA_NONE;
+	if (mode != DMA_OFF)
 		dma_acquire(dma);
 	return dma;
 }

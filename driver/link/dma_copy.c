@@ -322,6 +322,10 @@ static enum dmanic_dma_state dma_find_threshold(struct dma_trial *trial, u32 *th
 		return DMANIC_DMA_FAILED;
 	dma->poll_ns = sleeping > polling ?
 		       min_t(u64, sleeping - polling, DMA_POLL_MAX_NS) : 0;
+	if (dma->always) {
+		*threshold = DMA_MIN;
+		return DMANIC_DMA_USED;
+	}
 	for (bytes = DMANIC_DMA_MAX; bytes >= DMA_MIN; bytes /= 2) {
 		engine = dma_median(trial, bytes, true);
 		if (!engine)

@@ -50,6 +50,7 @@ struct dma_piece {
  * @state: enum dmanic_dma_state; written under @lock
  * @threshold: contiguous bytes from which on it is used; written under @lock
  * @name: of the channel; empty: there never was one
+ * @always: use it from DMA_MIN bytes on, however fast it is
  * @provider: the device whose driver it is, referenced; NULL: there never was one
  * @dev: the device that does it, referenced: memory is mapped for it
  * @removal: tells that @provider loses its driver
@@ -67,6 +68,7 @@ struct dmanic_dma {
 	u32 state;
 	u32 threshold;
 	char name[DMANIC_NAME_MAX];
+	bool always;
 	struct device *provider;
 	struct device *dev;
 	struct notifier_block removal;

@@ -15,6 +15,8 @@
 #define COPY		(256UL << 10)	/* one descriptor */
 #define COLOUR		0xee
 
+/* The driver's parameter: off, auto or always */
+#define ENGINE_MODE	"/sys/module/dmanic/parameters/dma"
 #define ENGINE_DRIVER	"/sys/bus/platform/drivers/fake_dma/"
 
 /* A node that writes to and reads from another */

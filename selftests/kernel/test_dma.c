@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define MODES	"/sys/module/dmanic/parameters/dma"
 
 /* ---- the bytes ---- */
 
@@ -226,7 +225,7 @@ FIXTURE_SETUP(dma)
 
 FIXTURE_TEARDOWN(dma)
 {
-	put_text(MODES, "auto");
+	put_text(ENGINE_MODE, "auto");
 }
 
 static void expect_unused(struct dma_self *self, __u32 state)
@@ -248,6 +247,25 @@ TEST_F(dma, slow_engine_is_given_back)
 	engine_load("delay_us=20000");
 	expect_unused(self, DMANIC_DMA_SLOW);
 	EXPECT_NE(self->device.dma_engine[0], 0);
+}
+
+TEST_F(dma, slow_engine_is_used_when_told_to)
+{
+	engine_load("delay_us=1000");
+	ASSERT_EQ(put_text(ENGINE_MODE, "always"), 0);
+	fabric_make(&self->own, "a", 2, NULL);
+	ASSERT_EQ(engine_measured(&self->own, &self->device), DMANIC_DMA_USED);
+	EXPECT_EQ(self->device.dma_threshold, 4096);
+	self->pair = pair_make(&self->own, 0);
+	pair_write(&self->pair);
+	EXPECT_GE(node_stat(&self->pair.node, DMANIC_STATS_A_DMA_BYTES), COPY);
+}
+
+TEST_F(dma, engine_that_is_always_used_proves_itself_first)
+{
+	engine_load("lie=1");
+	ASSERT_EQ(put_text(ENGINE_MODE, "always"), 0);
+	expect_unused(self, DMANIC_DMA_FAILED);
 }
 
 TEST_F(dma, lying_engine_is_given_back)
@@ -285,9 +303,9 @@ TEST_F(dma, engine_that_cannot_reach_all_memory_is_not_used)
 TEST_F(dma, off_means_off)
 {
 	engine_load("");
-	EXPECT_EQ(put_text(MODES, "on"), -EINVAL);
-	EXPECT_EQ(put_text(MODES, "autos"), -EINVAL);
-	ASSERT_EQ(put_text(MODES, "off\n"), 0);
+	EXPECT_EQ(put_text(ENGINE_MODE, "on"), -EINVAL);
+	EXPECT_EQ(put_text(ENGINE_MODE, "autos"), -EINVAL);
+	ASSERT_EQ(put_text(ENGINE_MODE, "off\n"), 0);
 	expect_unused(self, DMANIC_DMA_DISABLED);
 	EXPECT_EQ(self->device.dma_engine[0], 0);
 }

@@ -232,7 +232,8 @@ TEST_TIMEOUT(fail_nth_netlink, new_leaks_no_engine, 120)
 	unsigned int nth, used = 0;
 	bool injected = true;
 
-	engine_load("at_once=1");
+	engine_load("");
+	ASSERT_EQ(put_text(ENGINE_MODE, "always"), 0);
 	snprintf(prefix, sizeof(prefix), "t%da_", getpid());
 	for (nth = 1; nth < FAULTS_MAX && injected; nth++) {
 		request_new(&request, prefix);
@@ -245,6 +246,7 @@ TEST_TIMEOUT(fail_nth_netlink, new_leaks_no_engine, 120)
 	harness_note("%u faults", nth - 2);
 	EXPECT_EQ(ret, 0);
 	EXPECT_GT(nth, 10);
+	ASSERT_EQ(put_text(ENGINE_MODE, "auto"), 0);
 	/* Else there was nothing to leak */
 	EXPECT_GT(used, 0);
 	EXPECT_EQ(engine_unload(), 0);
