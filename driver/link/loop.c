@@ -271,8 +271,11 @@ static void loop_stop(struct dmanic_node *node)
 	spin_lock(&ln->lock);
 	ln->stopped = true;
 	spin_unlock(&ln->lock);
-	/* Nobody wakes the worker or reaches this node from here on */
-	synchronize_rcu();
+	/*
+	 * Nobody wakes the worker or reaches this node from here on. Expedited: a
+	 * fabric has hundreds of nodes, and who removes it may do anything anyway.
+	 */
+	synchronize_rcu_expedited();
 	dmanic_loop_engine_stop(ln);
 }
 

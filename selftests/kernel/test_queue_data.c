@@ -419,7 +419,7 @@ TEST_F_TIMEOUT(data, batches_of_small_ones_move_exactly, 120)
 	struct twins twins = {
 		.local = malloc(SIDE), .remote = malloc(SIDE), .state = 5,
 	};
-	unsigned int round, rounds = harness_slow() > 4 ? 40 : 400;
+	unsigned int round, rounds = harness_slow() > 4 ? 20 : 120;
 	struct dmanic_sqe last = sqe_move(DMANIC_OP_WRITE, self->local.id, 0,
 					  self->handle, 0, 0);
 
