@@ -188,7 +188,7 @@ static void take_all(struct many_self *self)
 {
 	unsigned int total, i;
 
-	self->rounds = rounds(5000);
+	self->rounds = rounds(2500);
 	total = (ALL + 1) * self->rounds;
 	self->taken = calloc(total, 1);
 	ASSERT_TRUE(self->taken);

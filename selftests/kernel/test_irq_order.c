@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#define ROUNDS	10000U
+#define ROUNDS	4000U
 #define SLOT	(64UL * 1024)
 #define SLOTS	8U		/* how far the writer may be ahead */
 

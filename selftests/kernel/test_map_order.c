@@ -15,7 +15,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-#define ROUNDS	3000U
+#define ROUNDS	1500U
 #define WORDS	64U
 #define STRIDE	(4096U + 64U)	/* each word in a page and cache line of its own */
 #define BYTES	((__u64)WORDS * STRIDE)
