@@ -288,7 +288,8 @@ TEST_F(dma, engine_that_loses_is_given_back)
 
 TEST_F(dma, engine_that_refuses_is_given_back)
 {
-	engine_load("refuse_nth=5");
+	/* The first proves it, and a slow machine may not get much further */
+	engine_load("refuse_nth=2");
 	expect_unused(self, DMANIC_DMA_FAILED);
 }
 
@@ -296,6 +297,8 @@ TEST_F(dma, engine_that_refuses_is_given_back)
 TEST_F(dma, engine_that_cannot_reach_all_memory_is_not_used)
 {
 	engine_load("mask_bits=30");
+	if (engine_in_use() < 0)
+		SKIP("no engine with a limited reach on this kernel");
 	expect_unused(self, DMANIC_DMA_NONE);
 	EXPECT_EQ(self->device.dma_engine[0], 0);
 }
