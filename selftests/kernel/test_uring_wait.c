@@ -91,11 +91,14 @@ static unsigned int queues(struct uring_wait_self *self)
 	return device.queues;
 }
 
-/* The last reference to the queue is gone within a second */
+/* Soon, beside the hour that it would have waited; a busy machine is not slow */
+#define SOON_MS	10000
+
+/* The last reference to the queue is gone soon */
 static void expect_queue_dies(struct uring_wait_self *self, __u64 since)
 {
 	ASSERT_TRUE(WAIT_FOR(queues(self) == 0));
-	EXPECT_LT(now_ns() - since, slow_ns(1000));
+	EXPECT_LT(now_ns() - since, slow_ns(SOON_MS));
 }
 
 static void submit(struct uring_wait_self *self, int entries)
@@ -353,7 +356,7 @@ TEST_F(uring_wait, process_killed)
 	start = now_ns();
 	ASSERT_EQ(kill(child, SIGKILL), 0);
 	ASSERT_EQ(waitpid(child, &status, 0), child);
-	EXPECT_LT(now_ns() - start, slow_ns(1000));
+	EXPECT_LT(now_ns() - start, slow_ns(SOON_MS));
 	queue_close(&self->queue);
 	expect_queue_dies(self, start);
 }
@@ -444,29 +447,42 @@ TEST_F(uring_wait, behind_a_long_list)
 
 #define BUSY_QUEUES	32U
 
-TEST_F(uring_wait, beside_busy_queues)
+static void post_some(struct uring_wait_self *self, __u8 entry_flags)
+{
+	struct dmanic_sqe op = put(self, MIB);
+	unsigned int i;
+
+	for (i = 0; i < 60; i++)
+		prep_post(&self->ring, &self->queue, &op)->flags = entry_flags;
+	submit(self, 60);
+}
+
+/* Every second turn is its own: that is twice as long as alone, not 33 times */
+TEST_F_TIMEOUT(uring_wait, beside_busy_queues, 120)
 {
 	struct segment list = list_make(self);
-	struct dmanic_sqe work = long_list(self, &list), op = put(self, MIB);
+	struct dmanic_sqe work = long_list(self, &list);
 	struct queue busy[BUSY_QUEUES];
+	__u64 start, alone;
 	unsigned int i;
-	__u64 start;
 
 	make_ring(self, variant);
+	start = now_ns();
+	post_some(self, variant->entry_flags);
+	for (i = 0; i < 60; i++)
+		ASSERT_EQ(ring_reap(&self->ring, NULL, NULL), MIB);
+	alone = now_ns() - start;
 	for (i = 0; i < BUSY_QUEUES; i++) {
 		busy[i] = queue_make(&self->alone.node, 2, 2);
 		*queue_sqe(&busy[i]) = work;
 		queue_submit(&busy[i]);
 	}
-	for (i = 0; i < 60; i++)
-		prep_post(&self->ring, &self->queue, &op)->flags =
-			variant->entry_flags;
-	submit(self, 60);
+	post_some(self, variant->entry_flags);
 	start = now_ns();
 	io_uring_queue_exit(&self->ring);
 	queue_close(&self->queue);
 	ASSERT_TRUE(WAIT_FOR(queues(self) == BUSY_QUEUES));
-	EXPECT_LT(now_ns() - start, slow_ns(1000));
+	EXPECT_LT(now_ns() - start, 12 * alone + slow_ns(200));
 	for (i = 0; i < BUSY_QUEUES; i++)
 		queue_close(&busy[i]);
 	expect_queue_dies(self, now_ns());
