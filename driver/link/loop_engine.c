@@ -73,7 +73,7 @@ static bool loop_has_notify(const struct dmanic_op *op)
 
 /* ---- turns ---- */
 
-/* No queue has something pending; without the lock: not for now */
+/* No queue has something pending; without the lock that may have changed */
 static bool loop_idle(const struct loop_node *ln)
 {
 	return list_empty_careful(&ln->turns) && list_empty_careful(&ln->hurried);

@@ -273,12 +273,6 @@ static inline void will_write(const struct dmanic_sqe *sqe)
 #endif
 }
 
-static int fail_post(const struct nic_queue *queue, unsigned int flags)
-{
-	return flags & ~(NIC_FENCE | NIC_SILENT) ? fail_flags(queue) :
-						   fail_full(queue);
-}
-
 /*
  * Fill an entry where it is. Always inline: the entry's fields are constants
  * and arguments, so that it is built of stores and nothing is copied. Fields that
@@ -291,10 +285,10 @@ post_op(struct nic_queue *queue, const struct dmanic_sqe *sqe, unsigned int flag
 	nic_word *word;
 
 	if (__builtin_expect(flags & ~(NIC_FENCE | NIC_SILENT), 0))
-		return fail_post(queue, flags);
+		return fail_flags(queue);
 	word = (nic_word *)ring_slot(queue);
 	if (__builtin_expect(!word, 0))
-		return fail_post(queue, flags);
+		return fail_full(queue);
 	will_write(&queue->sqe[(queue->sq_tail + AHEAD) & queue->sq_mask]);
 	word[0] = nic_pair(nic_bytes(sqe->opcode, (__u8)(sqe->flags | flags)),
 			   sqe->local);
