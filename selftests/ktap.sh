@@ -25,21 +25,31 @@ ktap_result() { # STATUS NAME [REASON]: exit status as kselftest has it
 	echo "$word $ktap_number - $2$directive${3:+ $3}"
 }
 
-# Indents a program's output live; the rest of the line is left as it is.
-ktap_nest() {
-	sed -u -E -e 's/\r$//' -e 's/^TAP version 1[34]$/KTAP version 1/' \
-		-e '/^ *(KTAP version |1\.\.[0-9]|(not )?ok [0-9]|#)/!s/^/# /' \
-		-e 's/^/  /'
-}
-
-# Says why a nested result is incomplete: the plan and the cases differ.
-ktap_incomplete() { # FILE
-	awk '/^  1\.\.[0-9]+/ { plan = substr($1, 4) + 0; planned = 1 }
-		/^  (not )?ok [0-9]/ { n++; bad += $1 == "not" }
-		END { if (planned && n != plan)
-			print n + 0 " of " plan " cases ran"
-		else if (bad)
-			print bad " of " n " cases failed" }' "$1"
+# Indents a program's output, live, and makes comments of what is no KTAP, until
+# a line ends with END. Then tells on 3: the plan ("-": none), the cases, how many
+# of them failed, and the last line. The shell reads here: to start programs for
+# every test takes longer, in a VM, than most tests do.
+ktap_nest() { # END
+	local end=$1 line plan=- cases=0 bad=0 last=''
+	while IFS= read -r line || [ -n "$line" ]; do
+		case $line in
+		"$end") break ;;
+		*"$end") line=${line%"$end"} && end='' ;;
+		esac
+		line=${line%$'\r'}
+		case $line in
+		'TAP version '1[34]) line='KTAP version 1' ;;
+		1..[0-9]*) [ "$plan" != - ] || plan=${line#1..} ;;
+		'ok '[0-9]*) cases=$((cases + 1)) ;;
+		'not ok '[0-9]*) cases=$((cases + 1)) bad=$((bad + 1)) ;;
+		esac
+		[[ $line =~ ^\ *(KTAP\ version\ |1\.\.[0-9]|(not\ )?ok\ [0-9]|#) ]] ||
+			line="# $line"
+		printf '  %s\n' "$line"
+		last=$line
+		[ -n "$end" ] || break
+	done
+	printf '%s\n' "${plan%%[!0-9-]*}" "$cases" "$bad" "$last" >&3
 }
 
 # Ends the program that runs, with all it started.
@@ -50,30 +60,49 @@ ktap_stop() {
 
 # Runs a program with a time limit and prints its result. The reason of a
 # skip is the program's last line. timeout gives the program a process group,
-# which is emptied afterwards: nothing stays behind, nobody keeps the pipe.
+# which is emptied afterwards; what left the group cannot keep this waiting. When
+# the caller has a function ktap_after, it is called with the program's name; what
+# it prints is nested too, and its status counts unless it is 0.
 ktap_program() { # NAME SECONDS COMMAND...
-	local name=$1 limit=$2 status=0 reason folder reader
+	local name=$1 limit=$2 status=0 reason='' end out in answer
+	local plan cases bad
 	shift 2
-	folder=$(mktemp -d)
-	mkfifo "$folder/pipe"
-	ktap_nest <"$folder/pipe" | tee "$folder/log" &
-	reader=$!
-	timeout -k 10 "$limit" "$@" </dev/null >"$folder/pipe" 2>&1 &
+	end="end of $name $SRANDOM$SRANDOM"
+	exec {out}>&1
+	coproc ktap_reader { ktap_nest "$end" 3>&1 >&"$out"; }
+	exec {in}>&"${ktap_reader[1]}" {answer}<&"${ktap_reader[0]}" {out}>&-
+	timeout -k 10 "$limit" "$@" </dev/null >&"$in" 2>&1 {in}>&- {answer}<&- &
 	ktap_child=$!
 	wait $ktap_child || status=$?
 	kill -KILL -- "-$ktap_child" 2>/dev/null || :
 	ktap_child=
-	wait $reader || :
-	reason=$(ktap_incomplete "$folder/log")
-	ktap_last=$(sed -n '$s/^[ #]*\(.*SKIP \)\{0,1\}//p' "$folder/log")
+	if declare -F ktap_after >/dev/null; then
+		ktap_after "$name" >&"$in" 2>&1 || status=$?
+	fi
+	printf '%s\n' "$end" >&"$in"
+	{
+		read -r plan
+		read -r cases
+		read -r bad
+		IFS= read -r ktap_last
+	} <&"$answer"
+	exec {in}>&- {answer}<&-
+	# shellcheck disable=SC2154 # bash sets it
+	wait "$ktap_reader_PID" 2>/dev/null || :
+	if [ "$plan" != - ] && [ "$plan" != "$cases" ]; then
+		reason="$cases of $plan cases ran"
+	elif [ "$bad" != 0 ]; then
+		reason="$bad of $cases cases failed"
+	fi
+	[[ ! $ktap_last =~ ^[\ #]*(.*SKIP )?(.*)$ ]] ||
+		ktap_last=${BASH_REMATCH[2]}
 	case $status in
 	0) [ -z "$reason" ] || status=1 ;;
 	4) reason=$ktap_last ;;
-	97) reason="the kernel complained" ;;
+	97) reason="the kernel complained: $ktap_last" ;;
 	124 | 137) reason="time limit of $limit s" ;;
 	*) reason=${reason:-exit status $status} ;;
 	esac
-	rm -rf "$folder"
 	ktap_result "$status" "$name" "$reason"
 }
 

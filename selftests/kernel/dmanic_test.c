@@ -89,14 +89,28 @@ int dmanic_call(int fd, unsigned long number, void *argument)
 	return ioctl(fd, number, argument) < 0 ? -errno : 0;
 }
 
+static void node_path(char path[64], const char *name)
+{
+	snprintf(path, 64, "/dev/dmanic/%s", name);
+}
+
 int node_path_open(const char *name, int flags)
 {
 	char path[64];
 	int fd;
 
-	snprintf(path, sizeof(path), "/dev/dmanic/%s", name);
+	node_path(path, name);
 	fd = open(path, flags | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+/* To wait for: opens nothing, which would keep what is to go busy */
+bool node_path_gone(const char *name)
+{
+	char path[64];
+
+	node_path(path, name);
+	return access(path, F_OK) && errno == ENOENT;
 }
 
 struct node node_open(const struct fabric *of, unsigned int number)

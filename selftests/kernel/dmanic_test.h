@@ -94,6 +94,7 @@ unsigned int count_fds(void);
 int dmanic_call(int fd, unsigned long number, void *argument);
 
 int node_path_open(const char *name, int flags);
+bool node_path_gone(const char *name);
 struct node node_open(const struct fabric *of, unsigned int number);
 void node_query(const struct node *node, struct dmanic_query *query);
 void node_close(struct node *node);

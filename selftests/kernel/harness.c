@@ -77,13 +77,26 @@ void harness_add_test(struct harness_fixture *fixture,
 	test->fixture = fixture;
 }
 
+static unsigned int number_of(const char *text, unsigned int usual)
+{
+	long number = text ? strtol(text, NULL, 10) : usual;
+
+	return number > 0 && number < 10000 ? (unsigned int)number : usual;
+}
+
 unsigned int harness_slow(void)
 {
 	/* SCALE is what run-all multiplies its limit with. */
-	const char *text = getenv("DMANIC_TEST_SLOW") ?: getenv("SCALE");
-	long slow = text ? strtol(text, NULL, 10) : 1;
+	return number_of(getenv("DMANIC_TEST_SLOW") ?: getenv("SCALE"), 1);
+}
 
-	return slow > 0 && slow < 10000 ? (unsigned int)slow : 1;
+unsigned int harness_load(unsigned int full)
+{
+	unsigned int percent = number_of(getenv("DMANIC_TEST_LOAD") ?:
+					 getenv("LOAD"), 100);
+	__u64 rounds = (__u64)full * percent / 100;
+
+	return rounds ? (unsigned int)rounds : 1;
 }
 
 /* The test's thread is here: failures may now leave by harness_leave. */

@@ -32,7 +32,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#define HARNESS_SECONDS	30	/* time limit of a test, before slowness */
+#define HARNESS_SECONDS	60	/* time limit of a test, before slowness */
 
 struct harness_variant {
 	const char *name;
@@ -92,6 +92,12 @@ void harness_abort(void) __attribute__((noreturn));
 
 /* How many times slower than usual this machine is (DMANIC_TEST_SLOW) */
 unsigned int harness_slow(void);
+
+/*
+ * How many rounds a test makes that makes @full of them when there is time:
+ * DMANIC_TEST_LOAD (or LOAD) is a percentage, 100 unless it is set.
+ */
+unsigned int harness_load(unsigned int full);
 
 #define HARNESS_CONSTRUCTOR(name) \
 	static void __attribute__((constructor)) name(void)

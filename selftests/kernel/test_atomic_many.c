@@ -126,7 +126,7 @@ static __u64 atomic(struct worker *worker, __u8 opcode, __u64 offset,
 
 static unsigned int rounds(unsigned int usual)
 {
-	return (usual / harness_slow() + ENTRIES) / ENTRIES * ENTRIES;
+	return (harness_load(usual) + ENTRIES) / ENTRIES * ENTRIES;
 }
 
 /* This CPU is that of a node which has mapped what it is connected to */

@@ -239,7 +239,7 @@ TEST_F(event, of_its_namespace_only)
 	EXPECT_EQ(status, 0);
 	snprintf(own.prefix, sizeof(own.prefix), "t%d_", child);
 	fabric_name(&own, 0, name);
-	EXPECT_TRUE(WAIT_FOR(node_path_open(name, 0) == -ENOENT));
+	EXPECT_TRUE(WAIT_FOR(node_path_gone(name)));
 	expect_silence(self);
 }
 
@@ -267,7 +267,7 @@ TEST_F(event, namespace_exit_is_quiet_elsewhere)
 		EXPECT_EQ(status, 0);
 		snprintf(own.prefix, sizeof(own.prefix), "t%d_", child);
 		fabric_name(&own, 1, name);
-		EXPECT_TRUE(WAIT_FOR(node_path_open(name, 0) == -ENOENT));
+		EXPECT_TRUE(WAIT_FOR(node_path_gone(name)));
 	}
 	expect_silence(self);
 }

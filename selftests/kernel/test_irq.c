@@ -409,7 +409,7 @@ TEST_F(irq, none_is_lost_under_load)
 {
 	struct raiser raisers[3];
 	pthread_t threads[3];
-	unsigned int i, rounds = harness_slow() > 4 ? 200 : 2000;
+	unsigned int i, rounds = harness_load(2000);
 
 	for (i = 0; i < ARRAY_SIZE(raisers); i++) {
 		raisers[i] = (struct raiser) {

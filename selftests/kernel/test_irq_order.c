@@ -49,7 +49,7 @@ FIXTURE_SETUP(order)
 	self->queue = queue_make(&self->peer, 4 * SLOTS, 4 * SLOTS);
 	self->handle = segment_connect(&self->peer, &self->target);
 	self->notify = irq_connect(&self->peer, &self->irq);
-	self->rounds = ROUNDS / (harness_slow() > 4 ? 10 : 1);
+	self->rounds = harness_load(ROUNDS);
 }
 
 FIXTURE_TEARDOWN(order)
@@ -175,7 +175,7 @@ TEST_F_TIMEOUT(order, notify_is_never_before_its_data, 90)
  */
 TEST_TIMEOUT(order, nothing_overtakes_a_fenced_write, 60)
 {
-	unsigned int round, rounds = harness_slow() > 4 ? 200 : 3000;
+	unsigned int round, rounds = harness_load(3000);
 	struct node node = node_open(&fabric, 0);
 	struct node peer = node_open(&fabric, 1);
 	struct segment target = segment_make(&node, 2 * SLOT);

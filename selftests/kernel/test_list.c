@@ -179,7 +179,7 @@ static __u64 list_bytes(const struct dmanic_list_entry *entries, unsigned int n)
 TEST_F_TIMEOUT(list, moves_exactly, 60)
 {
 	struct dmanic_list_entry made[ENTRIES];
-	unsigned int turns = harness_slow() > 4 ? 4 : 20, turn;
+	unsigned int turns = harness_load(20), turn;
 	__u8 *to = target(self, variant->direction);
 	__u8 *expected = malloc(SIDE);
 	__u64 state = 11 + variant->place;
@@ -277,7 +277,7 @@ TEST_F_TIMEOUT(list, notify_is_after_the_last_byte, 60)
 {
 	struct irq irq = irq_make(&self->peer, 4);
 	struct dmanic_sqe sqe = sqe_of(self, 0, 100);
-	unsigned int turns = harness_slow() > 4 ? 20 : 100, i, turn;
+	unsigned int turns = harness_load(100), i, turn;
 	struct dmanic_list_entry entry;
 	__u64 raised;
 
@@ -481,7 +481,7 @@ static void *scribble(void *data)
 TEST_F_TIMEOUT(list, rewritten_while_it_runs, 60)
 {
 	struct segment small = segment_make(&self->peer, SIDE - 1000);
-	unsigned int turns = harness_slow() > 4 ? 50 : 300, i;
+	unsigned int turns = harness_load(300), i;
 	unsigned int ok = 0, bounds = 0;
 	struct dmanic_sqe sqe;
 	pthread_t thread;

@@ -63,7 +63,7 @@ FIXTURE_SETUP(map_order)
 		self->queue = queue_make(&self->node, 8, 8);
 	if (variant->way == URING)
 		ring_make(&self->ring, 8, IORING_SETUP_SQE128);
-	self->rounds = ROUNDS / harness_slow();
+	self->rounds = harness_load(ROUNDS);
 }
 
 FIXTURE_TEARDOWN(map_order)

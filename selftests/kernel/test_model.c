@@ -333,7 +333,7 @@ TEST_F(model, failed_node_itself_is_LINK_DOWN)
 static void draw(struct model_self *self, __u64 seed, __u64 *delays)
 {
 	struct model jitter = {
-		.name = "none", .jitter_ns = slow_ns(200), .seed = seed,
+		.name = "none", .jitter_ns = slow_ns(100), .seed = seed,
 	};
 	struct dmanic_sqe nop = { .opcode = DMANIC_OP_NOP };
 	unsigned int i;

@@ -517,7 +517,7 @@ TEST_F(netlink, namespace_takes_its_devices_along)
 	ASSERT_EQ(waitpid(child, &status, 0), child);
 	EXPECT_EQ(status, 0);
 	EXPECT_EQ(device_dump(own.prefix, NULL, 0), 0);
-	EXPECT_TRUE(WAIT_FOR(node_path_open(name, O_RDWR) == -ENOENT));
+	EXPECT_TRUE(WAIT_FOR(node_path_gone(name)));
 }
 
 FABRIC_TEST_MAIN()

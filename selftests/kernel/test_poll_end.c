@@ -38,7 +38,7 @@ FIXTURE_TEARDOWN(poll_end)
 /* Now asleep, now at work, now with entries left */
 TEST_F_TIMEOUT(poll_end, thousands_of_queues, 120)
 {
-	unsigned int i, nr = 2000 / harness_slow();
+	unsigned int i, nr = harness_load(2000);
 	struct queue queue;
 
 	for (i = 0; i < nr; i++) {
@@ -102,11 +102,11 @@ static bool has_thread(pid_t tgid)
 
 TEST_F_TIMEOUT(poll_end, kill_9, 60)
 {
-	unsigned int i;
+	unsigned int i, rounds = harness_load(20);
 	pid_t child;
 	int status;
 
-	for (i = 0; i < 10; i++) {
+	for (i = 0; i < rounds; i++) {
 		child = fork();
 		if (!child)
 			post_for_ever(self);

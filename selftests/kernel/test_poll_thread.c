@@ -232,7 +232,7 @@ TEST_F(poll_thread, takes_turns_with_enter)
 {
 	struct queue queue = poller_make(&self->pair.node, 64, 64, 1);
 	struct helper helper = { .queue = &queue };
-	unsigned int batch, batches = 2000 / harness_slow();
+	unsigned int batch, batches = harness_load(2000);
 
 	ASSERT_EQ(pthread_create(&helper.thread, NULL, enter_always, &helper), 0);
 	for (batch = 0; batch < batches; batch++) {

@@ -419,7 +419,7 @@ TEST_F_TIMEOUT(data, batches_of_small_ones_move_exactly, 120)
 	struct twins twins = {
 		.local = malloc(SIDE), .remote = malloc(SIDE), .state = 5,
 	};
-	unsigned int round, rounds = harness_slow() > 4 ? 20 : 120;
+	unsigned int round, rounds = harness_load(400);
 	struct dmanic_sqe last = sqe_move(DMANIC_OP_WRITE, self->local.id, 0,
 					  self->handle, 0, 0);
 
@@ -487,7 +487,7 @@ TEST_F_TIMEOUT(data, queues_side_by_side, 60)
 		movers[i].local = segment_make(&self->node, SLICE);
 		movers[i].queue = queue_make(&self->node, 2, 2);
 		movers[i].base = i * SLICE;
-		movers[i].rounds = harness_slow() > 4 ? 50 : 300;
+		movers[i].rounds = harness_load(500);
 		ASSERT_EQ(pthread_create(&threads[i], NULL, move_slice,
 					 &movers[i]), 0);
 	}

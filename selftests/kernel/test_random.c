@@ -495,7 +495,7 @@ static void (* const steps[])(struct walk *walk) = {
 TEST_TIMEOUT(random, calls_leave_the_device_working, 90)
 {
 	const char *text = getenv("DMANIC_TEST_SEED");
-	unsigned int i, calls = CALLS / (harness_slow() > 4 ? 10 : 1);
+	unsigned int i, calls = harness_load(CALLS);
 	struct walk walk = { .nr_fds = 0 };
 	struct node node, peer;
 	struct segment local, remote;

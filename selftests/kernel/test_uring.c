@@ -258,7 +258,7 @@ TEST_F(uring, fence_is_about_the_ring_too)
 TEST_F_TIMEOUT(uring, nothing_is_left_behind_a_fence, 60)
 {
 	struct dmanic_sqe big = put(self, MIB / 4), fence = put(self, 8);
-	unsigned int round, i, rounds = harness_slow() > 4 ? 50 : 500;
+	unsigned int round, i, rounds = harness_load(500);
 
 	fence.flags = DMANIC_SQE_FENCE;
 	for (round = 0; round < rounds; round++) {
@@ -300,7 +300,7 @@ TEST_F_TIMEOUT(uring, three_ways_at_once, 60)
 {
 	struct queue queue = poller_make(&self->node, 64, 64, 0);
 	struct dmanic_sqe op = sqe_notify(self->bell, 1);
-	unsigned int round, i, rounds = harness_slow() > 4 ? 30 : 300;
+	unsigned int round, i, rounds = harness_load(300);
 	__u64 cookie = 0, reaped = 0;
 	struct dmanic_cqe cqe;
 	pthread_t thread;
