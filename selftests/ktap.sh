@@ -38,7 +38,7 @@ ktap_nest() { # END
 		esac
 		line=${line%$'\r'}
 		case $line in
-		'TAP version '1[34]) line='KTAP version 1' ;;
+		TAP\ version\ 1[34]) line='KTAP version 1' ;;
 		1..[0-9]*) [ "$plan" != - ] || plan=${line#1..} ;;
 		'ok '[0-9]*) cases=$((cases + 1)) ;;
 		'not ok '[0-9]*) cases=$((cases + 1)) bad=$((bad + 1)) ;;
