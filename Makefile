@@ -52,6 +52,7 @@ libnic-y += libnic/core/error.o
 libnic-y += libnic/core/interrupt.o
 libnic-y += libnic/core/map.o
 libnic-y += libnic/core/queue.o
+libnic-y += libnic/core/post.o
 libnic-y += libnic/core/segment.o
 libnic-y += libnic/core/uring.o
 libnic-y += libnic/comm/barrier.o

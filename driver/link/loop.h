@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * loop.h - what loop.c (nodes, connecting, control) and loop_engine.c (moving
- * data) share
+ * loop.h - what loop.c (nodes, connecting, control), loop_engine.c (the worker:
+ * turns, waiting) and loop_move.c (copying, raising) share
  */
 #ifndef DMANIC_LOOP_H
 #define DMANIC_LOOP_H
@@ -71,9 +71,38 @@ static inline struct loop_node *to_loop(struct dmanic_node *node)
 	return container_of(node, struct loop_node, node);
 }
 
+static inline bool loop_is_list(const struct dmanic_op *op)
+{
+	return op->list.mem;
+}
+
+static inline bool loop_is_atomic(const struct dmanic_op *op)
+{
+	return dmanic_opcode_atomic(op->opcode);
+}
+
+static inline bool loop_done(const struct dmanic_op *op)
+{
+	if (loop_is_list(op))
+		return dmanic_list_done(op);
+	return op->moved == dmanic_op_bytes(op);
+}
+
+/* The worker slept for so long, somewhen since loop_worked() */
+static inline void loop_slept(struct loop_node *ln, u64 ns)
+{
+	ln->debt -= min(ln->debt, ns);
+	ln->since += ns;
+}
+
 /* loop.c */
 u32 dmanic_loop_peer(struct loop_node *ln, const struct dmanic_target *target,
 		     struct loop_node **peer);
+
+/* loop_move.c */
+u32 dmanic_loop_copy(struct loop_node *ln, struct dmanic_op *op);
+u32 dmanic_loop_atomic(struct loop_node *ln, struct dmanic_op *op);
+u32 dmanic_loop_notify(struct loop_node *ln, struct dmanic_op *op);
 
 /* loop_engine.c */
 int dmanic_loop_engine_init(struct loop_node *ln, const char *name);

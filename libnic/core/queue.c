@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * queue.c - posting operations and taking their completions
+ * queue.c - submitting what was posted (post.c), and taking completions
  *
  * The owner fills entries at sq_tail, which only submitting shows to the
  * device, and takes completions at cq_head; both are kept here and never read
- * back. "sq_end" is where the ring is full according to the device's sq_head as
- * last read, so that posting touches its cache line only then. The device puts aside
+ * back. The device puts aside
  * room for the completion of whatever it takes, so none is ever lost; entries
  * it has no room for stay in the submission ring.
  *
@@ -24,35 +23,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "internal.h"
+#include "queue.h"
 
 #define ENTRIES_DEFAULT	64U
 #define ENTRIES_MAX	(1U << 30)	/* where doubling would overflow */
 #define BATCH		16U
-#define AHEAD		16U	/* entries, see will_write() */
 #define OFFER_NS	1000000U /* between offers of entries not taken */
-
-struct nic_queue {
-	struct nic_ctx *ctx;
-	struct dmanic_queue_ring *ring;
-	struct dmanic_sqe *sqe;
-	const struct dmanic_cqe *cqe;
-	uint32_t sq_entries;
-	uint32_t cq_entries;
-	uint32_t sq_mask;
-	uint32_t sq_tail;
-	uint32_t sq_end;
-	uint32_t sq_shown;	/* sq_tail as the device sees it */
-	uint32_t cq_head;
-	uint32_t counted;	/* posted, not SILENT, not reaped */
-	uint32_t markers;	/* posted, not reaped */
-	bool silent;		/* SILENT posted since the last marker */
-	bool any_silent;	/* SILENT posted ever: @counted may be too low */
-	bool has_eventfd;
-	bool has_thread;
-	int fd;
-	struct nic_spin spin;
-	size_t map_bytes;
-};
 
 /* ---- make and destroy ---- */
 
@@ -226,9 +202,9 @@ unsigned int nic_queue_in_flight(const struct nic_queue *queue)
 	return queue->counted;
 }
 
-/* ---- posting ---- */
+/* ---- submitting ---- */
 
-static int fail_full(const struct nic_queue *queue)
+int nic_queue_fail_full(const struct nic_queue *queue)
 {
 	uint32_t flags = __atomic_load_n(&queue->ring->flags, __ATOMIC_RELAXED);
 
@@ -239,80 +215,12 @@ static int fail_full(const struct nic_queue *queue)
 			     "cannot post: the submission ring is full; call nic_queue_submit()");
 }
 
-/* The next entry to fill, or NULL: the ring is full */
-static inline struct dmanic_sqe *ring_slot(struct nic_queue *queue)
-{
-	if (__builtin_expect(queue->sq_tail == queue->sq_end, 0)) {
-		/* B: pairs with the driver's sq_head after reading entries */
-		queue->sq_end = __atomic_load_n(&queue->ring->sq_head,
-						__ATOMIC_ACQUIRE) +
-				queue->sq_entries;
-		if (queue->sq_tail == queue->sq_end)
-			return NULL;
-	}
-	return &queue->sqe[queue->sq_tail & queue->sq_mask];
-}
-
-static int fail_flags(const struct nic_queue *queue)
-{
-	return nic_fail_text(queue->ctx, -EINVAL,
-			     "cannot post: flags are NIC_FENCE and NIC_SILENT");
-}
-
-/*
- * Entries that a thread on another processor took last are in its cache: have
- * them back before they are filled, and all of them at once.
- */
-static inline void will_write(const struct dmanic_sqe *sqe)
-{
-#if defined(__x86_64__)
-	/* Without -mprfchw the builtin would ask for a copy to read */
-	__asm__ __volatile__("prefetchw %0" : : "m"(*sqe));
-#else
-	__builtin_prefetch(sqe, 1);
-#endif
-}
-
-/*
- * Fill an entry where it is. Always inline: the entry's fields are constants
- * and arguments, so that it is built of stores and nothing is copied. Fields that
- * are neighbours go in one store; layout.h says which are.
- */
-static inline __attribute__((always_inline)) int
-post_op(struct nic_queue *queue, const struct dmanic_sqe *sqe, unsigned int flags,
-	uint64_t cookie)
-{
-	nic_word *word;
-
-	if (__builtin_expect(flags & ~(NIC_FENCE | NIC_SILENT), 0))
-		return fail_flags(queue);
-	word = (nic_word *)ring_slot(queue);
-	if (__builtin_expect(!word, 0))
-		return fail_full(queue);
-	will_write(&queue->sqe[(queue->sq_tail + AHEAD) & queue->sq_mask]);
-	word[0] = nic_pair(nic_bytes(sqe->opcode, (__u8)(sqe->flags | flags)),
-			   sqe->local);
-	word[1] = cookie;
-	word[2] = nic_pair(sqe->remote, sqe->notify);
-	word[3] = sqe->local_offset;
-	word[4] = sqe->remote_offset;
-	word[5] = sqe->length;
-	word[6] = sqe->compare;
-	word[7] = sqe->payload;
-	queue->sq_tail++;
-	if (__builtin_expect(flags & NIC_SILENT, 0))
-		queue->silent = queue->any_silent = true;
-	else
-		queue->counted++;
-	return 0;
-}
-
 static int post_marker(struct nic_queue *queue)
 {
-	struct dmanic_sqe *slot = ring_slot(queue);
+	struct dmanic_sqe *slot = nic_queue_slot(queue);
 
 	if (!slot)
-		return fail_full(queue);
+		return nic_queue_fail_full(queue);
 	*slot = (struct dmanic_sqe) {
 		.opcode = DMANIC_OP_NOP,
 		.flags = DMANIC_SQE_FENCE,
@@ -323,226 +231,6 @@ static int post_marker(struct nic_queue *queue)
 	queue->markers++;
 	return 0;
 }
-
-int nic_post_nop(struct nic_queue *queue, unsigned int flags, uint64_t cookie)
-{
-	const struct dmanic_sqe sqe = { .opcode = DMANIC_OP_NOP };
-
-	return post_op(queue, &sqe, flags, cookie);
-}
-
-static inline __attribute__((always_inline)) int
-post_move(struct nic_queue *queue, uint8_t opcode, const struct nic_segment *seg,
-	  uint64_t offset, const struct nic_remote *remote,
-	  uint64_t remote_offset, uint64_t bytes, unsigned int flags,
-	  uint64_t cookie)
-{
-	const struct dmanic_sqe sqe = {
-		.opcode = opcode,
-		.local = seg->id,
-		.remote = remote->handle,
-		.local_offset = offset,
-		.remote_offset = remote_offset,
-		.length = bytes,
-	};
-
-	return post_op(queue, &sqe, flags, cookie);
-}
-
-int nic_post_put(struct nic_queue *queue, const struct nic_segment *seg,
-		 uint64_t offset, const struct nic_remote *remote,
-		 uint64_t remote_offset, uint64_t bytes, unsigned int flags,
-		 uint64_t cookie)
-{
-	return post_move(queue, DMANIC_OP_WRITE, seg, offset, remote, remote_offset,
-			 bytes, flags, cookie);
-}
-
-int nic_post_get(struct nic_queue *queue, const struct nic_segment *seg,
-		 uint64_t offset, const struct nic_remote *remote,
-		 uint64_t remote_offset, uint64_t bytes, unsigned int flags,
-		 uint64_t cookie)
-{
-	return post_move(queue, DMANIC_OP_READ, seg, offset, remote, remote_offset,
-			 bytes, flags, cookie);
-}
-
-int nic_post_put_notify(struct nic_queue *queue, const struct nic_segment *seg,
-			uint64_t offset, const struct nic_remote *remote,
-			uint64_t remote_offset, uint64_t bytes,
-			const struct nic_remote *irq, uint64_t payload,
-			unsigned int flags, uint64_t cookie)
-{
-	const struct dmanic_sqe sqe = {
-		.opcode = DMANIC_OP_WRITE,
-		.flags = DMANIC_SQE_NOTIFY,
-		.local = seg->id,
-		.remote = remote->handle,
-		.notify = irq->handle,
-		.local_offset = offset,
-		.remote_offset = remote_offset,
-		.length = bytes,
-		.payload = payload,
-	};
-
-	return post_op(queue, &sqe, flags, cookie);
-}
-
-/* @irq: raised with @payload when all is placed; NULL: none */
-static int post_strided(struct nic_queue *queue, uint8_t opcode,
-			const struct nic_segment *seg, uint64_t offset,
-			const struct nic_remote *remote, uint64_t remote_offset,
-			const struct nic_stride *stride,
-			const struct nic_remote *irq, uint64_t payload,
-			unsigned int flags, uint64_t cookie)
-{
-	const struct dmanic_sqe sqe = {
-		.opcode = opcode,
-		.flags = irq ? DMANIC_SQE_NOTIFY : 0,
-		.local = seg->id,
-		.remote = remote->handle,
-		.notify = irq ? irq->handle : 0,
-		.local_offset = offset,
-		.remote_offset = remote_offset,
-		.block = stride->block,
-		.count = stride->count,
-		.local_stride = stride->local_stride,
-		.remote_stride = stride->remote_stride,
-		.payload = payload,
-	};
-
-	return post_op(queue, &sqe, flags, cookie);
-}
-
-int nic_post_put_strided(struct nic_queue *queue, const struct nic_segment *seg,
-			 uint64_t offset, const struct nic_remote *remote,
-			 uint64_t remote_offset, const struct nic_stride *stride,
-			 unsigned int flags, uint64_t cookie)
-{
-	return post_strided(queue, DMANIC_OP_WRITE_STRIDED, seg, offset, remote,
-			    remote_offset, stride, NULL, 0, flags, cookie);
-}
-
-int nic_post_put_strided_notify(struct nic_queue *queue,
-				const struct nic_segment *seg, uint64_t offset,
-				const struct nic_remote *remote,
-				uint64_t remote_offset,
-				const struct nic_stride *stride,
-				const struct nic_remote *irq, uint64_t payload,
-				unsigned int flags, uint64_t cookie)
-{
-	return post_strided(queue, DMANIC_OP_WRITE_STRIDED, seg, offset, remote,
-			    remote_offset, stride, irq, payload, flags, cookie);
-}
-
-int nic_post_get_strided(struct nic_queue *queue, const struct nic_segment *seg,
-			 uint64_t offset, const struct nic_remote *remote,
-			 uint64_t remote_offset, const struct nic_stride *stride,
-			 unsigned int flags, uint64_t cookie)
-{
-	return post_strided(queue, DMANIC_OP_READ_STRIDED, seg, offset, remote,
-			    remote_offset, stride, NULL, 0, flags, cookie);
-}
-
-static int fail_list(const struct nic_queue *queue)
-{
-	return nic_fail_text(queue->ctx, -EINVAL,
-			     "cannot post: a list begins at a multiple of 8 bytes, below 32 GiB");
-}
-
-static int post_list(struct nic_queue *queue, uint32_t direction,
-		     const struct nic_segment *seg, uint64_t offset,
-		     const struct nic_remote *remote, uint64_t remote_offset,
-		     const struct nic_list *list, unsigned int flags, uint64_t cookie)
-{
-	const struct dmanic_sqe sqe = {
-		.opcode = DMANIC_OP_LIST,
-		.local = seg->id,
-		.remote = remote->handle,
-		.local_offset = offset,
-		.remote_offset = remote_offset,
-		.block = direction,
-		.count = list->count,
-		.list = list->seg ? list->seg->id : 0,
-		.list_offset = (uint32_t)(list->offset / NIC_LIST_UNIT),
-	};
-
-	if (!nic_list_fits(list))
-		return fail_list(queue);
-	return post_op(queue, &sqe, flags, cookie);
-}
-
-int nic_post_put_list(struct nic_queue *queue, const struct nic_segment *seg,
-		      uint64_t offset, const struct nic_remote *remote,
-		      uint64_t remote_offset, const struct nic_list *list,
-		      unsigned int flags, uint64_t cookie)
-{
-	return post_list(queue, 0, seg, offset, remote, remote_offset, list, flags,
-			 cookie);
-}
-
-int nic_post_get_list(struct nic_queue *queue, const struct nic_segment *seg,
-		      uint64_t offset, const struct nic_remote *remote,
-		      uint64_t remote_offset, const struct nic_list *list,
-		      unsigned int flags, uint64_t cookie)
-{
-	return post_list(queue, DMANIC_LIST_READ, seg, offset, remote, remote_offset,
-			 list, flags, cookie);
-}
-
-static inline __attribute__((always_inline)) int
-post_atomic(struct nic_queue *queue, uint8_t opcode, const struct nic_remote *remote,
-	    uint64_t remote_offset, uint64_t compare, uint64_t operand,
-	    unsigned int flags, uint64_t cookie)
-{
-	const struct dmanic_sqe sqe = {
-		.opcode = opcode,
-		.remote = remote->handle,
-		.remote_offset = remote_offset,
-		.compare = compare,
-		.payload = operand,
-	};
-
-	return post_op(queue, &sqe, flags, cookie);
-}
-
-int nic_post_fetch_add(struct nic_queue *queue, const struct nic_remote *remote,
-		       uint64_t remote_offset, uint64_t add, unsigned int flags,
-		       uint64_t cookie)
-{
-	return post_atomic(queue, DMANIC_OP_FETCH_ADD, remote, remote_offset, 0, add,
-			   flags, cookie);
-}
-
-int nic_post_compare_swap(struct nic_queue *queue, const struct nic_remote *remote,
-			  uint64_t remote_offset, uint64_t expected,
-			  uint64_t desired, unsigned int flags, uint64_t cookie)
-{
-	return post_atomic(queue, DMANIC_OP_COMPARE_SWAP, remote, remote_offset,
-			   expected, desired, flags, cookie);
-}
-
-int nic_post_swap(struct nic_queue *queue, const struct nic_remote *remote,
-		  uint64_t remote_offset, uint64_t value, unsigned int flags,
-		  uint64_t cookie)
-{
-	return post_atomic(queue, DMANIC_OP_SWAP, remote, remote_offset, 0, value, flags,
-			   cookie);
-}
-
-int nic_post_notify(struct nic_queue *queue, const struct nic_remote *irq,
-		    uint64_t payload, unsigned int flags, uint64_t cookie)
-{
-	const struct dmanic_sqe sqe = {
-		.opcode = DMANIC_OP_NOTIFY,
-		.notify = irq->handle,
-		.payload = payload,
-	};
-
-	return post_op(queue, &sqe, flags, cookie);
-}
-
-/* ---- submitting ---- */
 
 static uint32_t sq_head(const struct nic_queue *queue)
 {

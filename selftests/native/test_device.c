@@ -3,7 +3,8 @@
  * What libnic says when something fails: the sentence names what was tried,
  * why it failed and what to do. And that failures leave nothing behind.
  *
- * Sources: libnic/core/queue.c libnic/core/interrupt.c libnic/core/device.c
+ * Sources: libnic/core/queue.c libnic/core/post.c libnic/core/interrupt.c
+ * Sources: libnic/core/device.c
  * Sources: libnic/core/segment.c libnic/core/error.c
  * Flags: -Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap
  * Flags: -Wl,--wrap=access,--wrap=scandir -lpthread

@@ -4,7 +4,8 @@
  * eventfd: it is signalled once after each arming, and no wake-up is lost
  * between arming and sleeping.
  *
- * Sources: libnic/core/queue.c libnic/core/interrupt.c libnic/core/device.c
+ * Sources: libnic/core/queue.c libnic/core/post.c libnic/core/interrupt.c
+ * Sources: libnic/core/device.c
  * Sources: libnic/core/segment.c libnic/core/error.c
  * Flags: -Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap
  * Flags: -lpthread

@@ -4,7 +4,8 @@
  * it is awake, one when it sleeps and there is something for it to do. The
  * test is the thread.
  *
- * Sources: libnic/core/queue.c libnic/core/interrupt.c libnic/core/device.c
+ * Sources: libnic/core/queue.c libnic/core/post.c libnic/core/interrupt.c
+ * Sources: libnic/core/device.c
  * Sources: libnic/core/segment.c libnic/core/error.c
  * Flags: -Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap
  * Flags: -lpthread

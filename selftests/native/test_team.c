@@ -4,7 +4,8 @@
  * own: who joins, who is missing, who died, and that nobody leaves a barrier
  * before all have come, though some are fast and some are slow.
  *
- * Sources: libnic/core/queue.c libnic/core/interrupt.c libnic/core/device.c
+ * Sources: libnic/core/queue.c libnic/core/post.c libnic/core/interrupt.c
+ * Sources: libnic/core/device.c
  * Sources: libnic/core/segment.c libnic/core/error.c libnic/comm/team.c
  * Sources: libnic/comm/barrier.c libnic/comm/launcher.c
  * Flags: -Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap

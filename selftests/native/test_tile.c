@@ -3,7 +3,8 @@
  * The pipelined runtime of one rank: what it computes, and that each refusal
  * has a sentence of its own, in nic_error_detail() and in the result.
  *
- * Sources: libnic/core/queue.c libnic/core/interrupt.c libnic/core/device.c
+ * Sources: libnic/core/queue.c libnic/core/post.c libnic/core/interrupt.c
+ * Sources: libnic/core/device.c
  * Sources: libnic/core/segment.c libnic/core/error.c libnic/comm/team.c
  * Sources: libnic/comm/barrier.c libnic/comm/launcher.c libnic/tile/tile.c
  * Sources: libnic/tile/run.c libnic/tile/sequence.c libnic/tile/grid.c

@@ -3,7 +3,8 @@
  * Entries for an io_uring: what is asked for stands where the kernel and the
  * driver look for it, nothing else does, and results tell the right outcome.
  *
- * Sources: libnic/core/queue.c libnic/core/interrupt.c libnic/core/device.c
+ * Sources: libnic/core/queue.c libnic/core/post.c libnic/core/interrupt.c
+ * Sources: libnic/core/device.c
  * Sources: libnic/core/segment.c libnic/core/error.c libnic/core/uring.c
  * Flags: -Wl,--wrap=open,--wrap=close,--wrap=ioctl,--wrap=mmap,--wrap=munmap
  * Flags: -lpthread
