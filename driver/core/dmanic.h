@@ -12,8 +12,9 @@
  *	          mappings, operations in flight]
  *	segment   memory a context may use as the local side. [ctx]
  *	export    what other nodes may reach: a segment with a key and rights, or
- *	          an interrupt. [RCU for short accesses; refcount "active": one
- *	          while published, one for each long access; revoke waits for both]
+ *	          an interrupt. [RCU for short accesses to memory; refcount
+ *	          "active": one while published, one for each long access and
+ *	          each raise; who takes it back waits for all of them]
  *	remote    an export of another node we are connected to. [ctx]
  *	map       a remote segment mapped by a program. Holds no memory: revoking
  *	          takes its pages away. [its file: all parts of the mapping]
@@ -441,12 +442,14 @@ enum dmanic_export_kind {
  * @length: bytes, or depth of the interrupt
  * @mem: of the segment; the segment's reference keeps it
  * @irq: the interrupt
- * @active: one while published, one for each long access in flight
+ * @active: one while published, one for each long access in flight and for who
+ *	raises @irq
  * @idle: @active is zero
  * @mapped: pages of it were mapped by another node; set while @active is held
  * @name: published name, or empty
  * @secret: whoever looks up @name must know it
  * @name_entry: in node->names
+ * @rcu: lookups run under RCU
  */
 struct dmanic_export {
 	struct dmanic_node *node;
@@ -463,6 +466,7 @@ struct dmanic_export {
 	char name[DMANIC_PUBLISH_MAX];
 	u64 secret[2];
 	struct hlist_node name_entry;
+	struct rcu_head rcu;
 };
 
 /* A NOP goes to no node, nor does an entry that was refused before it named one */
@@ -894,6 +898,7 @@ u32 dmanic_target_get(struct dmanic_node *node, const struct dmanic_target *targ
 		      u32 right, u64 offset, u64 span,
 		      struct dmanic_export **export);
 void dmanic_target_put(struct dmanic_export *export);
+u32 dmanic_target_raise(struct dmanic_export *export, u64 payload, u32 from);
 u32 dmanic_target_notify(struct dmanic_node *node, const struct dmanic_target *target,
 			 u64 payload, u32 from);
 u32 dmanic_export_atomic(const struct dmanic_export *export, u64 offset, u8 opcode,

@@ -137,8 +137,9 @@ void dmanic_export_hide(struct dmanic_export *export)
 }
 
 /**
- * dmanic_export_free() - wait for accesses under way, end mappings and free it
- * @export: hidden, and an RCU grace period has passed since
+ * dmanic_export_free() - wait for who holds it active, end mappings and free it
+ * @export: hidden; when it is a segment's, an RCU grace period has passed since,
+ *	for short accesses do not hold it
  */
 void dmanic_export_free(struct dmanic_export *export)
 {
@@ -146,12 +147,12 @@ void dmanic_export_free(struct dmanic_export *export)
 		wait_for_completion(&export->idle);
 	if (export->mapped)
 		dmanic_map_zap(export);
-	kfree(export);
+	kfree_rcu(export, rcu);
 }
 
 /**
- * dmanic_export_revoke() - take it back and free it
- * @export: published; its id stays reserved
+ * dmanic_export_revoke() - take a segment back
+ * @export: published; its id stays reserved; freed
  *
  * Waits for accesses in flight, which links keep short.
  */

@@ -6,8 +6,8 @@
  * keeps the last events, the program tells in @seen how far it got. Waiting
  * compares numbers, so no raise is ever lost between a look and a sleep.
  *
- * Raising happens inside an access to the export, so release, which revokes
- * the export first, has the object for itself.
+ * Who raises holds the export active, so release, which waits for that first,
+ * has the object for itself.
  */
 #include <linux/eventfd.h>
 #include <linux/file.h>
@@ -172,7 +172,8 @@ static void irq_unpublish(struct dmanic_irq *irq)
 {
 	u32 id = irq->export->id;
 
-	dmanic_export_revoke(irq->export);
+	dmanic_export_hide(irq->export);
+	dmanic_export_free(irq->export);
 	dmanic_export_unreserve(irq->node, id);
 }
 

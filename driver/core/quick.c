@@ -185,17 +185,11 @@ static const struct dmanic_remote *quick_irq(struct dmanic_queue *queue, u32 han
 static bool quick_notify(struct dmanic_queue *queue, const struct dmanic_remote *conn,
 			 u64 payload)
 {
-	struct dmanic_export *export;
-
 	if (!conn || !quick_reach(queue, conn))
 		return false;
 	/* @reached is for data */
 	queue->quick.reached = NULL;
-	export = queue->quick.export;
-	if (dmanic_irq_raise(export->irq, payload, queue->node->id))
-		return false;
-	dmanic_stat_add(export->node, DMANIC_STATS_A_NOTIFIES_RAISED, 1);
-	return true;
+	return !dmanic_target_raise(queue->quick.export, payload, queue->node->id);
 }
 
 /* Are the data and the interrupt of one node? To be known before copying. */

@@ -3,10 +3,10 @@
  * target.c - the receiving side: the one place where an access from another
  * node is checked
  *
- * Links call these from process context or softirq. A short access (one page or
- * two, a notify, an atomic) is made under RCU alone: find, allow, touch. A longer one holds
- * export->active from get to put. Revoke waits for both, so a link that copies
- * much looks around now and then.
+ * Links call these from process context or softirq. A short access to memory
+ * (one page or two, an atomic) is made under RCU alone: find, allow, touch. A
+ * longer one, and raising an interrupt, holds export->active. Who takes the
+ * export back waits, so a link that copies much looks around now and then.
  */
 #include <crypto/algapi.h>
 
@@ -97,6 +97,30 @@ void dmanic_target_put(struct dmanic_export *export)
 }
 
 /**
+ * dmanic_target_raise() - raise an interrupt that was found
+ * @export: of an interrupt, found under RCU, which the caller still holds
+ * @payload: for the waiter
+ * @from: node id of the initiator
+ *
+ * Closing an interrupt waits for those who raise it, not for a grace period: a
+ * process that ends may close thousands.
+ *
+ * Return: enum dmanic_status; DMANIC_STATUS_LIMIT a strict one is full.
+ */
+u32 dmanic_target_raise(struct dmanic_export *export, u64 payload, u32 from)
+{
+	u32 status;
+
+	if (!refcount_inc_not_zero(&export->active))
+		return DMANIC_STATUS_NO_SEGMENT;
+	status = dmanic_irq_raise(export->irq, payload, from);
+	if (!status)
+		dmanic_stat_add(export->node, DMANIC_STATS_A_NOTIFIES_RAISED, 1);
+	dmanic_target_put(export);
+	return status;
+}
+
+/**
  * dmanic_target_notify() - raise an interrupt
  * @node: whose
  * @target: id and key as the initiator named them
@@ -113,11 +137,8 @@ u32 dmanic_target_notify(struct dmanic_node *node, const struct dmanic_target *t
 
 	rcu_read_lock();
 	status = dmanic_target_find(node, target, DMANIC_EXPORT_IRQ, &export);
-	if (!status) {
-		status = dmanic_irq_raise(export->irq, payload, from);
-		if (!status)
-			dmanic_stat_add(node, DMANIC_STATS_A_NOTIFIES_RAISED, 1);
-	}
+	if (!status)
+		status = dmanic_target_raise(export, payload, from);
 	rcu_read_unlock();
 	trace_dmanic_notify(node, target->id, payload, from, status);
 	return dmanic_target_refused(node, status);

@@ -424,4 +424,39 @@ TEST_F(irq, none_is_lost_under_load)
 	EXPECT_EQ(irq_raised(&self->irq), 3ULL * rounds);
 }
 
+/*
+ * A process that ends closes all it has, one after the other: with a grace
+ * period for each it could not be killed for minutes. Three times, for what else
+ * runs on the machine.
+ */
+TEST_F_TIMEOUT(irq, many_close_as_fast_as_they_are_made, 120)
+{
+	enum { MANY = 500, TRIES = 3 };
+	__u64 start, making, closing;
+	unsigned int i, try;
+	int fds[MANY];
+
+	for (try = 0; try < TRIES; try++) {
+		start = now_ns();
+		for (i = 0; i < MANY; i++) {
+			struct dmanic_irq_create arg = {
+				.size = sizeof(arg), .depth = 1, .eventfd = -1,
+			};
+
+			ASSERT_EQ(dmanic_call(self->node.fd,
+					      DMANIC_IOC_IRQ_CREATE, &arg), 0);
+			fds[i] = arg.fd;
+		}
+		making = now_ns() - start;
+		start = now_ns();
+		for (i = 0; i < MANY; i++)
+			close(fds[i]);
+		closing = now_ns() - start;
+		if (closing < 2 * making)
+			return;
+	}
+	FAIL("closing took %llu us, making %llu us", closing / 1000,
+	     making / 1000);
+}
+
 FABRIC_TEST_MAIN()
