@@ -178,7 +178,7 @@ enum dmanic_kind {
  * @irqs: struct dmanic_irq.entry
  * @exports: id to struct dmanic_export; NULL while an id is only reserved
  * @next_id: ids are handed out in a cycle, so that an old one stays unused long
- * @names: published exports by hash of their name
+ * @names: published exports by hash of their name; read under RCU
  * @maps: its address space has all mappings of @exports by other nodes; NULL
  *	until there was one
  * @publish_seq: counts published names, under @lock
@@ -616,6 +616,7 @@ struct dmanic_op_list {
  * @pending: for the link, under its lock: in queue->pending
  * @due: for the link: when it may be done, CLOCK_MONOTONIC
  * @moved: for the link: bytes of it that are done
+ * @link: the link's own, link->op_bytes; NULL when it has none
  */
 struct dmanic_op {
 	struct list_head entry;
@@ -645,6 +646,7 @@ struct dmanic_op {
 	bool pending;
 	u64 due;
 	u64 moved;
+	void *link;
 };
 
 /**
@@ -727,6 +729,7 @@ static inline void dmanic_forget(void)
  * @cq_entries: power of two; also the most operations in flight
  * @eventfd: signalled when armed, may be NULL
  * @ops: @cq_entries of them
+ * @op_links: for each of them, what its @link points to
  * @dying: being closed: what is left is cancelled
  * @wait: waiters for completions
  * @room_wanted: somebody polls for room in the submission ring
@@ -750,7 +753,7 @@ static inline void dmanic_forget(void)
  * @promoting: some were taken off @deferred and are on their way to the link;
  *	until they are there nothing may overtake them
  * @pending: for the link, under its lock: ops not begun, in order
- * @turn: for the link, under its lock: in its list of queues
+ * @turn: for the link, under its lock: in its list of queues, or its ops under way
  * @rcu: completions touch the queue after the last op is gone
  */
 struct dmanic_queue {
@@ -765,6 +768,7 @@ struct dmanic_queue {
 	u32 cq_entries;
 	struct eventfd_ctx *eventfd;
 	struct dmanic_op *ops;
+	void *op_links;
 	bool dying;
 	bool room_wanted;
 	wait_queue_head_t wait;

@@ -72,8 +72,8 @@ static struct dmanic_export *export_find(struct dmanic_node *node, const char *n
 {
 	struct dmanic_export *export;
 
-	lockdep_assert_held(&node->lock);
-	hash_for_each_possible(node->names, export, name_entry, export_hash(name))
+	hash_for_each_possible_rcu(node->names, export, name_entry, export_hash(name),
+				   lockdep_is_held(&node->lock))
 		if (!strcmp(export->name, name))
 			return export;
 	return NULL;
@@ -110,7 +110,7 @@ int dmanic_export_publish(struct dmanic_export *export, const char *name,
 	/* The slot was reserved, so this does not allocate */
 	xa_store(&node->exports, export->id, export, GFP_KERNEL);
 	if (*name) {
-		hash_add(node->names, &export->name_entry, export_hash(name));
+		hash_add_rcu(node->names, &export->name_entry, export_hash(name));
 		node->publish_seq++;
 	}
 out_unlock:
@@ -129,7 +129,7 @@ void dmanic_export_hide(struct dmanic_export *export)
 	struct dmanic_node *node = export->node;
 
 	mutex_lock(&node->lock);
-	hash_del(&export->name_entry);
+	hash_del_rcu(&export->name_entry);
 	/* In an allocating xarray NULL keeps the slot reserved */
 	xa_store(&node->exports, export->id, NULL, GFP_KERNEL);
 	dmanic_forget();
@@ -172,7 +172,7 @@ void dmanic_export_revoke(struct dmanic_export *export)
  * @id: out
  * @key: out
  *
- * Return: 0; -ENOENT no such name; -EACCES wrong secret; -EINVAL wrong kind.
+ * From any context: links ask for others. Return: 0; -ENOENT no such name; -EACCES wrong secret; -EINVAL wrong kind.
  */
 int dmanic_export_lookup(struct dmanic_node *node, enum dmanic_export_kind kind,
 			 const char *name, const u64 *secret, u32 *id, u64 *key)
@@ -180,7 +180,7 @@ int dmanic_export_lookup(struct dmanic_node *node, enum dmanic_export_kind kind,
 	struct dmanic_export *export;
 	int ret = 0;
 
-	mutex_lock(&node->lock);
+	rcu_read_lock();
 	export = export_find(node, name);
 	if (!export) {
 		ret = -ENOENT;
@@ -192,6 +192,6 @@ int dmanic_export_lookup(struct dmanic_node *node, enum dmanic_export_kind kind,
 		*id = export->id;
 		*key = export->key;
 	}
-	mutex_unlock(&node->lock);
+	rcu_read_unlock();
 	return ret;
 }

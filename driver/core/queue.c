@@ -232,6 +232,7 @@ static void queue_free(struct dmanic_queue *queue)
 		vunmap(queue->ring);
 	if (queue->ring_mem)
 		dmanic_mem_put_sleep(queue->ring_mem);
+	kvfree(queue->op_links);
 	kvfree(queue->ops);
 	dmanic_account_give(queue->ctx, DMANIC_KIND_QUEUE);
 	call_rcu(&queue->rcu, queue_free_rcu);
@@ -336,14 +337,22 @@ static int queue_alloc_ring(struct dmanic_queue *queue,
 
 static int queue_alloc_ops(struct dmanic_queue *queue)
 {
+	const size_t bytes = queue->node->link->op_bytes;
 	u32 i;
 
 	queue->ops = kvcalloc(queue->cq_entries, sizeof(*queue->ops),
 			      GFP_KERNEL_ACCOUNT);
 	if (!queue->ops)
 		return -ENOMEM;
+	if (bytes) {
+		queue->op_links = kvcalloc(queue->cq_entries, bytes, GFP_KERNEL_ACCOUNT);
+		if (!queue->op_links)
+			return -ENOMEM;
+	}
 	for (i = 0; i < queue->cq_entries; i++) {
 		queue->ops[i].queue = queue;
+		if (bytes)
+			queue->ops[i].link = queue->op_links + i * bytes;
 		list_add_tail(&queue->ops[i].entry, &queue->free);
 	}
 	return 0;

@@ -29,6 +29,7 @@ struct dmanic_dma_info {
  * struct dmanic_link_ops - what a link can do
  * @type: "loop"
  * @features: DMANIC_FEATURE_* it has
+ * @op_bytes: of op->link, zeroed when the queue is made; may be 0
  * @connect: find an export on @target->node. By name when @name is not NULL
  *	(waiting at most @timeout_ns), else by target->id and key. Fills
  *	@target, @rights and @length. May sleep. 0 or -errno.
@@ -60,6 +61,7 @@ struct dmanic_dma_info {
 struct dmanic_link_ops {
 	const char *type;
 	u64 features;
+	size_t op_bytes;
 	int (*connect)(struct dmanic_node *node, struct dmanic_target *target,
 		       enum dmanic_export_kind kind, const char *name,
 		       const u64 *secret, u64 timeout_ns, u32 *rights, u64 *length);
