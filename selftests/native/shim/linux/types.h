@@ -11,10 +11,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef uint64_t u64;
-typedef int64_t s64;
+typedef unsigned long long u64;
+typedef long long s64;
 typedef uint32_t u32;
+typedef int32_t s32;
+typedef uint16_t u16;
+typedef uint8_t u8;
 
+/* As in uapi headers, which are included over these */
+typedef uint8_t __u8;
+typedef uint16_t __u16;
+typedef uint32_t __u32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+typedef int32_t __s32;
+typedef uint16_t __be16;
+typedef uint32_t __be32;
+typedef unsigned long long __be64;
+#define __aligned_u64		__u64 __attribute__((aligned(8)))
+
+#define U32_MAX			UINT32_MAX
+#define U64_MAX			UINT64_MAX
+#define __packed		__attribute__((packed))
+#define fallthrough		__attribute__((fallthrough))
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 
 #endif /* SHIM_TYPES_H */

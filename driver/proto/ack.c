@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ack.c - what was received: telling it, and being told
+ *
+ * An ACK is about both streams. What it says never becomes untrue, so old ones
+ * do no harm; only window and echo are taken from the newest alone.
+ */
+#include <linux/minmax.h>
+
+#include "internal.h"
+
+/* Who sent nothing for this long has no part of the budget */
+#define ACK_SENDER_NS		2000000ULL
+/* The urgent stream's part of the ranges of an ACK */
+#define ACK_URGENT_RANGES	16U
+/* Of one frame, until the operation is given up */
+#define ACK_CORRUPT_MAX		8U
+
+/* ---- telling ---- */
+
+/**
+ * dmanic_ack_window() - how much a peer may have under way to us
+ * @peer: it
+ * @now: time
+ *
+ * All that send share the budget of the host.
+ *
+ * Return: bytes.
+ */
+u32 dmanic_ack_window(struct dmanic_peer *peer, u64 now)
+{
+	struct dmanic_host *host = peer->host;
+
+	if (peer->echo_at + ACK_SENDER_NS > now && peer->echo_at) {
+		if (!peer->sender_until)
+			host->senders++;
+		peer->sender_until = peer->echo_at + ACK_SENDER_NS;
+	} else if (peer->sender_until && peer->sender_until <= now) {
+		peer->sender_until = 0;
+		host->senders--;
+	}
+	return max(host->config.budget / max(host->senders, 1U), peer->mtu);
+}
+
+static u32 ack_ranges(struct dmanic_rx *rx, struct dmanic_ack *ack, u32 first, u32 most)
+{
+	u32 i, nr = min(rx->got.nr, most);
+	const struct dmanic_range *range;
+
+	/* What does not fit this time has its turn the next */
+	if (rx->sack_turn >= rx->got.nr || rx->got.nr <= most)
+		rx->sack_turn = 0;
+	for (i = 0; i < nr; i++) {
+		range = &rx->got.range[(rx->sack_turn + i) % rx->got.nr];
+		ack->range[first + i].after = range->from - rx->got.next;
+		ack->range[first + i].length = range->to - range->from;
+	}
+	rx->sack_turn += nr;
+	return nr;
+}
+
+/**
+ * dmanic_ack_fill() - what to tell now
+ * @peer: whom
+ * @now: time
+ * @ack: out
+ */
+void dmanic_ack_fill(struct dmanic_peer *peer, u64 now, struct dmanic_ack *ack)
+{
+	bool fresh = peer->ack_units;
+	struct dmanic_rx *rx;
+	u32 i, nr = 0;
+
+	for (i = 0; i < DMANIC_CLASSES; i++) {
+		rx = &peer->rx[i];
+		ack->stream[i] = (struct dmanic_ack_stream) {
+			.next = rx->got.next,
+			.reject = rx->reject,
+			.corrupt = rx->corrupt,
+			.nr = ack_ranges(rx, ack, nr, i == DMANIC_URGENT ?
+					 ACK_URGENT_RANGES : DMANIC_WIRE_RANGES - nr),
+		};
+		rx->corrupt = U64_MAX;
+		nr += ack->stream[i].nr;
+	}
+	ack->number = ++peer->ack_number;
+	ack->echo = fresh ? peer->echo : 0;
+	ack->held = fresh ? dmanic_stamp(now - peer->echo_at) : U32_MAX;
+	ack->window = dmanic_ack_window(peer, now);
+	ack->duplicates = peer->ack_duplicates;
+	peer->ack_now = false;
+	peer->ack_at = DMANIC_NEVER;
+	peer->ack_units = 0;
+	dmanic_peer_stats(peer)->acks_sent++;
+}
+
+/* ---- being told ---- */
+
+/* What it says was received was sent */
+static bool ack_possible(const struct dmanic_peer *peer, const struct dmanic_ack *ack)
+{
+	const struct dmanic_tx *tx;
+	u32 i, k, at = 0;
+	u64 next;
+
+	for (i = 0; i < DMANIC_CLASSES; i++) {
+		tx = &peer->tx[i];
+		next = ack->stream[i].next;
+		if (next > tx->next ||
+		    ack->stream[i].reject > peer->rx[i].got.next + DMANIC_REACH)
+			return false;
+		for (k = 0; k < ack->stream[i].nr; k++, at++)
+			if (next + ack->range[at].after + ack->range[at].length >
+			    tx->next)
+				return false;
+	}
+	return true;
+}
+
+static u32 ack_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
+{
+	struct dmanic_tx *tx = &peer->tx[class];
+	struct dmanic_sent *sent = dmanic_sent_at(tx, index);
+
+	if (sent->state == DMANIC_SENT_ACKED)
+		return 0;
+	dmanic_loss_acked(peer, class, sent, now);
+	dmanic_sent_move(tx, index, DMANIC_SENT_ACKED);
+	return sent->units;
+}
+
+static u32 ack_stream(struct dmanic_peer *peer, u8 class,
+		      const struct dmanic_ack *ack, u32 first, u64 now)
+{
+	const struct dmanic_ack_stream *stream = &ack->stream[class];
+	struct dmanic_tx *tx = &peer->tx[class];
+	const struct dmanic_sent *sent;
+	u32 i, index, units = 0;
+	u64 from, to;
+
+	while (tx->sent_head != tx->sent_tail) {
+		sent = dmanic_sent_at(tx, tx->sent_head);
+		if (sent->seq + sent->units > stream->next)
+			break;
+		units += ack_sent(peer, class, tx->sent_head++, now);
+	}
+	tx->una = max(tx->una, stream->next);
+	for (i = first; i < first + stream->nr; i++) {
+		from = stream->next + ack->range[i].after;
+		to = from + ack->range[i].length;
+		for (index = dmanic_sent_find(tx, from); index != tx->sent_tail; index++) {
+			sent = dmanic_sent_at(tx, index);
+			if (sent->seq + sent->units > to)
+				break;
+			if (sent->seq >= from)
+				units += ack_sent(peer, class, index, now);
+		}
+	}
+	return units;
+}
+
+/* Acknowledged; but transfers are not told before refusals can have arrived */
+static void ack_settle(struct dmanic_peer *peer, u8 class,
+		       const struct dmanic_ack_stream *stream)
+{
+	struct dmanic_tx *tx = &peer->tx[class];
+	struct dmanic_settle *wait = tx->wait;
+
+	if (stream->next <= tx->settled)
+		return;
+	if (peer->rx[class].got.next >= stream->reject) {
+		tx->settled = stream->next;
+		while (wait[0].next && wait[0].next <= tx->settled) {
+			wait[0] = wait[1];
+			wait[1].next = 0;
+		}
+	} else if (!wait[0].next) {
+		wait[0] = (struct dmanic_settle) { stream->next, stream->reject };
+	} else if (stream->next > max(wait[0].next, wait[1].next)) {
+		wait[1] = (struct dmanic_settle) { stream->next, stream->reject };
+	}
+}
+
+/* A frame arrived whose payload is not what it was when it was sent */
+static void ack_corrupt(struct dmanic_peer *peer, u8 class, u64 seq)
+{
+	struct dmanic_tx *tx = &peer->tx[class];
+	struct dmanic_extent *extent;
+	struct dmanic_sent *sent;
+	u32 index;
+
+	if (seq < tx->una || seq >= tx->next)
+		return;
+	index = dmanic_sent_find(tx, seq);
+	sent = dmanic_sent_at(tx, index);
+	if (index == tx->sent_tail || sent->state != DMANIC_SENT_FLYING)
+		return;
+	dmanic_loss_mark(peer, class, index);
+	if (++sent->corrupt < ACK_CORRUPT_MAX)
+		return;
+	sent->corrupt = 0;
+	for (; seq < sent->seq + sent->units; seq = extent->seq + extent->units) {
+		extent = dmanic_tx_find(tx, seq);
+		if (extent->xfer && dmanic_record_data(extent->type))
+			dmanic_xfer_changed(peer, extent->xfer);
+	}
+}
+
+static void ack_newest(struct dmanic_peer *peer, const struct dmanic_ack *ack, u64 now)
+{
+	u32 rtt = dmanic_stamp(now) - ack->echo - ack->held;
+
+	peer->ack_seen = ack->number;
+	peer->granted = max(ack->window, 1U);
+	peer->granted_at = now;
+	/* Half of all values are in the past: an echo of the future is a lie */
+	if (ack->held != U32_MAX && (s32)rtt >= 0 &&
+	    (u64)rtt << DMANIC_STAMP_SHIFT < dmanic_peer_config(peer)->dead_ns)
+		dmanic_rate_rtt(peer, max((u64)rtt, 1ULL) << DMANIC_STAMP_SHIFT, now);
+	if (ack->duplicates != peer->duplicates && peer->reorder < 8)
+		peer->reorder++;
+	peer->duplicates = ack->duplicates;
+}
+
+/**
+ * dmanic_ack_receive() - an ACK came
+ * @peer: from whom
+ * @ack: it
+ * @now: time
+ *
+ * Return: 0, or why to drop it.
+ */
+enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmanic_ack *ack,
+				    u64 now)
+{
+	u32 class, units = 0, first = 0;
+
+	if (!ack_possible(peer, ack))
+		return DMANIC_DROP_BAD;
+	dmanic_peer_stats(peer)->acks_received++;
+	if ((s32)(ack->number - peer->ack_seen) > 0)
+		ack_newest(peer, ack, now);
+	for (class = 0; class < DMANIC_CLASSES; class++) {
+		units += ack_stream(peer, class, ack, first, now);
+		first += ack->stream[class].nr;
+		ack_settle(peer, class, &ack->stream[class]);
+		if (ack->stream[class].corrupt != U64_MAX)
+			ack_corrupt(peer, class, ack->stream[class].corrupt);
+		dmanic_tx_settle(peer, class);
+		dmanic_receive_retry(peer, class, now);
+	}
+	if (units) {
+		peer->progress = now;
+		peer->backoff = 0;
+		peer->tail_probed = false;
+	}
+	dmanic_rate_round(peer, units, now);
+	dmanic_loss_detect(peer, now);
+	return DMANIC_DROP_NONE;
+}

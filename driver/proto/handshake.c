@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * handshake.c - two nodes learn each other's tags
+ *
+ * Each side has one tag, made when its attempt begins. INIT carries the sender's;
+ * an ANSWER is sent to a tag and carries the sender's; an ANSWER with DONE says
+ * that its sender knows both. So both sides may begin at once, any frame may be
+ * lost, come twice or late: two nodes that know both tags know the same two.
+ */
+#include <linux/minmax.h>
+
+#include "internal.h"
+
+#define HANDSHAKE_FIRST_NS	10000000ULL
+/* A live connection is not asked more often because of INITs */
+#define HANDSHAKE_PROBE_NS	10000000ULL
+
+/**
+ * dmanic_hello_fill() - what this node says of itself
+ * @host: it
+ * @hello: out
+ */
+void dmanic_hello_fill(const struct dmanic_host *host, struct dmanic_hello *hello)
+{
+	const struct dmanic_proto_config *config = &host->config;
+
+	*hello = (struct dmanic_hello) {
+		.node = config->node,
+		.to = DMANIC_WIRE_NOBODY,
+		.incarnation = config->incarnation,
+		.mtu = config->mtu,
+		.features = config->features,
+		.operations = config->operations,
+		.version_min = DMANIC_WIRE_MIN,
+		.version_max = DMANIC_WIRE_MAX,
+		.window = config->budget / max(host->senders + 1, 1U),
+	};
+	hello->window = max(hello->window, config->mtu);
+}
+
+static u32 handshake_encode(struct dmanic_peer *peer, void *frame, u8 type, u8 flags,
+			    u64 tag)
+{
+	struct dmanic_hello hello;
+
+	dmanic_hello_fill(peer->host, &hello);
+	hello.to = peer->node;
+	hello.tag = peer->local_tag;
+	return dmanic_hello_encode(frame, type, flags, tag, &hello);
+}
+
+static void handshake_opening(struct dmanic_peer *peer, u64 now)
+{
+	u64 old = peer->local_tag;
+
+	peer->state = DMANIC_PEER_OPENING;
+	peer->since = now;
+	peer->hello_now = false;
+	peer->hello_at = DMANIC_NEVER;
+	peer->hello_wait = HANDSHAKE_FIRST_NS;
+	do {
+		peer->local_tag = dmanic_peer_env(peer)->random(peer->host);
+	} while (!peer->local_tag);
+	dmanic_peer_env(peer)->tag_changed(peer, old);
+}
+
+/**
+ * dmanic_handshake_begin() - there is something to send
+ * @peer: to whom; no connection yet
+ * @now: time
+ */
+void dmanic_handshake_begin(struct dmanic_peer *peer, u64 now)
+{
+	if (peer->state == DMANIC_PEER_CLOSED)
+		handshake_opening(peer, now);
+	else if (peer->hello_now || peer->hello_at != DMANIC_NEVER)
+		return;
+	/* Also when the other side has begun: then its time counts from now on */
+	peer->since = now;
+	peer->refused = 0;
+	peer->hello_now = true;
+}
+
+/* Again later, and later again; not all nodes at the same time */
+static void handshake_again(struct dmanic_peer *peer, u64 now)
+{
+	u64 wait = peer->hello_wait;
+
+	peer->hello_now = false;
+	peer->hello_at = now + wait + dmanic_peer_env(peer)->random(peer->host) % (wait / 4);
+	peer->hello_wait = min(2 * wait, max(dmanic_peer_config(peer)->dead_ns / 8,
+					     HANDSHAKE_FIRST_NS));
+}
+
+/**
+ * dmanic_handshake_next() - INIT, or the third part
+ * @peer: to whom; OPENING or PAIRED
+ * @now: time
+ * @out: out
+ */
+void dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
+{
+	bool first = peer->hello_wait == HANDSHAKE_FIRST_NS;
+
+	handshake_again(peer, now);
+	if (peer->state == DMANIC_PEER_PAIRED) {
+		out->head_length = handshake_encode(peer, out->head, DMANIC_WIRE_ANSWER,
+						    DMANIC_WIRE_DONE, peer->remote_tag);
+		return;
+	}
+	out->head_length = handshake_encode(peer, out->head, DMANIC_WIRE_INIT, 0, 0);
+	/* It may have moved */
+	if (!first)
+		out->to = DMANIC_EVERYBODY;
+}
+
+/* The live connection of a node that somebody calls himself */
+static void handshake_doubt(struct dmanic_peer *peer, u64 now)
+{
+	if (now - max(peer->heard, peer->probed) >= HANDSHAKE_PROBE_NS)
+		peer->probe_now = true;
+}
+
+/**
+ * dmanic_handshake_init() - an INIT came
+ * @peer: who it says it is from
+ * @frame: it
+ * @hello: what it says
+ * @now: time
+ * @answer: out: to be sent at once, if its head has a length
+ *
+ * Return: 0, or why it was dropped.
+ */
+enum dmanic_drop dmanic_handshake_init(struct dmanic_peer *peer,
+				       const struct dmanic_frame *frame,
+				       const struct dmanic_hello *hello, u64 now,
+				       struct dmanic_out *answer)
+{
+	struct dmanic_refuse refuse = {
+		.node = dmanic_peer_config(peer)->node,
+		.reason = DMANIC_REFUSE_IN_USE,
+		.version_min = DMANIC_WIRE_MIN,
+		.version_max = DMANIC_WIRE_MAX,
+	};
+
+	if (peer->state == DMANIC_PEER_OPEN ||
+	    (peer->state == DMANIC_PEER_PAIRED && frame->from != peer->address)) {
+		if (hello->tag == peer->remote_tag)
+			return DMANIC_DROP_STATE;
+		handshake_doubt(peer, now);
+		if (frame->from == peer->address)
+			return DMANIC_DROP_STATE;
+		dmanic_peer_env(peer)->event(peer, DMANIC_PEER_RIVAL);
+		answer->head_length = dmanic_refuse_encode(answer->head, hello->tag,
+							   &refuse);
+		return DMANIC_DROP_STATE;
+	}
+	if (peer->state == DMANIC_PEER_CLOSED)
+		handshake_opening(peer, now);
+	answer->head_length = handshake_encode(peer, answer->head, DMANIC_WIRE_ANSWER, 0,
+					       hello->tag);
+	return DMANIC_DROP_NONE;
+}
+
+/* What both can do. Each side computes the same from the same values. */
+static void handshake_pair(struct dmanic_peer *peer, const struct dmanic_frame *frame,
+			   const struct dmanic_hello *hello)
+{
+	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
+
+	peer->remote_tag = hello->tag;
+	peer->address = frame->from;
+	peer->incarnation = hello->incarnation;
+	peer->mtu = min(config->mtu, hello->mtu);
+	peer->super = max(config->super, peer->mtu);
+	peer->features = config->features & hello->features;
+	peer->operations = min_t(u32, config->operations, hello->operations);
+	peer->their_operations = peer->operations;
+	peer->granted = hello->window;
+	peer->nr_free = 0;
+	while (peer->nr_free < peer->operations) {
+		peer->free_slot[peer->nr_free] = peer->operations - 1 - peer->nr_free;
+		peer->nr_free++;
+	}
+}
+
+/**
+ * dmanic_handshake_open() - the other side knows both tags, as we do
+ * @peer: it
+ * @now: time
+ */
+void dmanic_handshake_open(struct dmanic_peer *peer, u64 now)
+{
+	peer->state = DMANIC_PEER_OPEN;
+	peer->hello_now = false;
+	peer->hello_at = DMANIC_NEVER;
+	peer->refused = 0;
+	peer->heard = now;
+	peer->granted_at = now;
+	peer->waiting = DMANIC_NEVER;
+	if (dmanic_peer_wants(peer))
+		peer->waiting = now;
+	dmanic_peer_stats(peer)->connections++;
+	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_FOUND);
+}
+
+/**
+ * dmanic_handshake_answer() - an ANSWER to our tag came
+ * @peer: whose tag it is
+ * @frame: the frame
+ * @done: its sender knows both tags
+ * @hello: what it says
+ * @now: time
+ *
+ * Return: 0, or why it was dropped.
+ */
+enum dmanic_drop dmanic_handshake_answer(struct dmanic_peer *peer,
+					 const struct dmanic_frame *frame, bool done,
+					 const struct dmanic_hello *hello, u64 now)
+{
+	bool same = hello->tag == peer->remote_tag && frame->from == peer->address;
+
+	if (peer->state == DMANIC_PEER_OPEN) {
+		/* It does not know yet that we know */
+		if (same && done)
+			peer->ack_now = true;
+		return same ? DMANIC_DROP_NONE : DMANIC_DROP_STATE;
+	}
+	if (peer->state == DMANIC_PEER_OPENING || !same) {
+		if (peer->state == DMANIC_PEER_OPENING)
+			peer->since = now;
+		handshake_pair(peer, frame, hello);
+		peer->state = DMANIC_PEER_PAIRED;
+		peer->hello_wait = HANDSHAKE_FIRST_NS;
+		peer->hello_now = true;
+	}
+	if (!done) {
+		peer->hello_now = true;
+		return DMANIC_DROP_NONE;
+	}
+	dmanic_handshake_open(peer, now);
+	peer->ack_now = true;
+	return DMANIC_DROP_NONE;
+}
+
+/**
+ * dmanic_handshake_reset() - the other side does not know the tag we use
+ * @peer: it
+ * @incarnation: of it, now
+ * @now: time
+ */
+void dmanic_handshake_reset(struct dmanic_peer *peer, u64 incarnation, u64 now)
+{
+	bool restarted = incarnation != peer->incarnation;
+
+	if (peer->state == DMANIC_PEER_PAIRED) {
+		/* Nothing was sent yet, so nothing is lost: from the beginning */
+		if (!dmanic_xfer_any(peer)) {
+			dmanic_peer_reset(peer);
+			return;
+		}
+		handshake_opening(peer, now);
+		peer->hello_at = now + HANDSHAKE_FIRST_NS;
+		return;
+	}
+	dmanic_peer_end(peer, restarted ? DMANIC_STATUS_PEER_RESTARTED :
+					  DMANIC_STATUS_PEER_DEAD);
+	if (restarted)
+		dmanic_peer_stats(peer)->restarts++;
+	else
+		dmanic_peer_stats(peer)->deaths++;
+	dmanic_peer_env(peer)->event(peer, restarted ? DMANIC_PEER_RESTARTED :
+						       DMANIC_PEER_LOST);
+}

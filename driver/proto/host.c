@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * host.c - frames as they come: whose they are, and answers to strangers
+ *
+ * Nothing that a stranger sends changes anything but counters and, for an INIT,
+ * a peer that was closed. What answers it gets are limited in number, never
+ * longer than what it sent, and go to where it came from.
+ */
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/* Answers to strangers: at once, and every millisecond one more */
+#define HOST_ANSWERS	64U
+#define HOST_ANSWER_NS	1000000ULL
+
+static u32 host_or(u32 value, u32 otherwise)
+{
+	return value ? value : otherwise;
+}
+
+static u64 host_time_or(u64 value, u64 otherwise)
+{
+	return value ? value : otherwise;
+}
+
+/**
+ * dmanic_host_init() - this node
+ * @host: out
+ * @env: its surroundings
+ * @config: what is zero gets its default
+ */
+void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
+		      const struct dmanic_proto_config *config)
+{
+	struct dmanic_proto_config *own = &host->config;
+
+	memset(host, 0, sizeof(*host));
+	host->env = env;
+	*own = *config;
+	own->mtu = clamp(host_or(own->mtu, 1500), DMANIC_WIRE_MTU_MIN,
+			 DMANIC_WIRE_FRAME_MAX);
+	own->super = clamp(host_or(own->super, own->mtu), own->mtu, DMANIC_WIRE_FRAME_MAX);
+	own->operations = host_or(own->operations, 256);
+	own->extents = host_or(own->extents, 1024);
+	own->sent = host_or(own->sent, 4096);
+	own->ranges = host_or(own->ranges, 256);
+	own->early = host_or(own->early, 64);
+	own->budget = host_or(own->budget, 1U << 20);
+	own->dead_ns = host_time_or(own->dead_ns, 2000000000ULL);
+	own->idle_ns = host_time_or(own->idle_ns, 1000000000ULL);
+	own->ack_ns = host_time_or(own->ack_ns, 100000ULL);
+	own->rto_ns = host_time_or(own->rto_ns, 2000000ULL);
+	own->target_ns = host_time_or(own->target_ns, 100000ULL);
+	host->answers = HOST_ANSWERS;
+}
+
+static void host_answer_begin(struct dmanic_out *out, u64 to)
+{
+	out->head_length = 0;
+	out->to = to;
+	out->piece = 0;
+	out->seal = false;
+	out->crc = false;
+	out->payload_length = 0;
+	out->nr_sources = 0;
+	out->units = 0;
+}
+
+static bool host_may_answer(struct dmanic_host *host, u64 now)
+{
+	u64 more = (now - host->answers_at) / HOST_ANSWER_NS;
+
+	if (more) {
+		host->answers = min_t(u64, host->answers + more, HOST_ANSWERS);
+		host->answers_at = now;
+	}
+	if (!host->answers)
+		return false;
+	host->answers--;
+	return true;
+}
+
+static void host_refuse(struct dmanic_host *host, u64 tag, u8 reason,
+			struct dmanic_out *answer)
+{
+	struct dmanic_refuse refuse = {
+		.node = host->config.node,
+		.reason = reason,
+		.version_min = DMANIC_WIRE_MIN,
+		.version_max = DMANIC_WIRE_MAX,
+	};
+
+	answer->head_length = dmanic_refuse_encode(answer->head, tag, &refuse);
+}
+
+static bool host_speaks(const struct dmanic_hello *hello)
+{
+	return hello->version_min <= DMANIC_WIRE_MAX &&
+	       hello->version_max >= DMANIC_WIRE_MIN;
+}
+
+/**
+ * dmanic_host_hello() - tell everybody that this node is there
+ * @host: it
+ * @out: the frame; @out->head is the caller's
+ *
+ * Who has the same id refuses; others answer with a HELLO of theirs.
+ */
+void dmanic_host_hello(struct dmanic_host *host, struct dmanic_out *out)
+{
+	struct dmanic_hello hello;
+
+	host_answer_begin(out, DMANIC_EVERYBODY);
+	dmanic_hello_fill(host, &hello);
+	out->head_length = dmanic_hello_encode(out->head, DMANIC_WIRE_HELLO, 0, 0, &hello);
+	host->stats.frames_sent++;
+}
+
+static enum dmanic_drop host_hello(struct dmanic_host *host,
+				   const struct dmanic_frame *frame,
+				   const struct dmanic_head *head, u64 now,
+				   struct dmanic_out *answer)
+{
+	struct dmanic_hello hello, own;
+	struct dmanic_peer *peer;
+	enum dmanic_drop drop;
+
+	drop = dmanic_hello_decode(frame->head, head, &hello);
+	if (drop)
+		return drop;
+	if (hello.to != host->config.node && hello.to != DMANIC_WIRE_NOBODY)
+		return DMANIC_DROP_STRANGER;
+	if (hello.node == host->config.node) {
+		if (hello.incarnation == host->config.incarnation)
+			return DMANIC_DROP_STATE; /* our own, from a loop */
+		host->env->event(NULL, DMANIC_PEER_RIVAL);
+		if (!(head->flags & DMANIC_WIRE_REPLY) && host_may_answer(host, now))
+			host_refuse(host, 0, DMANIC_REFUSE_IN_USE, answer);
+		return DMANIC_DROP_STATE;
+	}
+	peer = host->env->find_node(host, hello.node, false);
+	if (peer && peer->address == DMANIC_EVERYBODY)
+		peer->address = frame->from;
+	if (head->flags & DMANIC_WIRE_REPLY)
+		return DMANIC_DROP_NONE;
+	if (!host_may_answer(host, now))
+		return DMANIC_DROP_RATE;
+	dmanic_hello_fill(host, &own);
+	own.to = hello.node;
+	answer->head_length = dmanic_hello_encode(answer->head, DMANIC_WIRE_HELLO,
+						  DMANIC_WIRE_REPLY, 0, &own);
+	return DMANIC_DROP_NONE;
+}
+
+static enum dmanic_drop host_init(struct dmanic_host *host, const struct dmanic_frame *frame,
+				  const struct dmanic_head *head, u64 now,
+				  struct dmanic_out *answer, struct dmanic_peer **found)
+{
+	struct dmanic_hello hello;
+	enum dmanic_drop drop;
+
+	drop = dmanic_hello_decode(frame->head, head, &hello);
+	if (drop)
+		return drop;
+	if (hello.to != host->config.node || hello.node == host->config.node)
+		return DMANIC_DROP_STRANGER;
+	if (!host_may_answer(host, now))
+		return DMANIC_DROP_RATE;
+	if (!host_speaks(&hello)) {
+		host_refuse(host, hello.tag, DMANIC_REFUSE_VERSION, answer);
+		return DMANIC_DROP_VERSION;
+	}
+	*found = host->env->find_node(host, hello.node, true);
+	if (*found)
+		return dmanic_handshake_init(*found, frame, &hello, now, answer);
+	host_refuse(host, hello.tag, DMANIC_REFUSE_BUSY, answer);
+	return DMANIC_DROP_ROOM;
+}
+
+static enum dmanic_drop host_answer(struct dmanic_host *host,
+				    const struct dmanic_frame *frame,
+				    const struct dmanic_head *head, u64 now,
+				    struct dmanic_peer **found)
+{
+	struct dmanic_peer *peer = host->env->find_tag(host, head->tag);
+	struct dmanic_hello hello;
+	enum dmanic_drop drop;
+
+	drop = dmanic_hello_decode(frame->head, head, &hello);
+	if (drop)
+		return drop;
+	if (!peer || hello.node != peer->node || hello.to != host->config.node)
+		return DMANIC_DROP_STRANGER;
+	if (!host_speaks(&hello))
+		return DMANIC_DROP_VERSION;
+	*found = peer;
+	return dmanic_handshake_answer(peer, frame, head->flags & DMANIC_WIRE_DONE, &hello,
+				       now);
+}
+
+/* Somebody may have a reason, or pretend to: it is noted, and asking goes on */
+static enum dmanic_drop host_refused(struct dmanic_host *host,
+				     const struct dmanic_frame *frame,
+				     const struct dmanic_head *head)
+{
+	struct dmanic_refuse refuse;
+	struct dmanic_peer *peer;
+	enum dmanic_drop drop;
+
+	drop = dmanic_refuse_decode(frame->head, head, &refuse);
+	if (drop)
+		return drop;
+	if (!head->tag && refuse.node == host->config.node) {
+		host->env->event(NULL, DMANIC_PEER_RIVAL);
+		return DMANIC_DROP_NONE;
+	}
+	peer = host->env->find_tag(host, head->tag);
+	if (!peer || peer->node != refuse.node)
+		return DMANIC_DROP_STRANGER;
+	if (peer->state != DMANIC_PEER_OPENING)
+		return DMANIC_DROP_STATE;
+	if (peer->refused != refuse.reason) {
+		peer->refused = refuse.reason;
+		host->env->event(peer, DMANIC_PEER_REFUSED);
+	}
+	return DMANIC_DROP_NONE;
+}
+
+static enum dmanic_drop host_reset(struct dmanic_host *host, const struct dmanic_frame *frame,
+				   const struct dmanic_head *head, u64 now,
+				   struct dmanic_peer **found)
+{
+	struct dmanic_peer *peer;
+	enum dmanic_drop drop;
+	u64 incarnation;
+	u32 node;
+
+	drop = dmanic_reset_decode(frame->head, head, &node, &incarnation);
+	if (drop)
+		return drop;
+	peer = host->env->find_node(host, node, false);
+	if (!peer || peer->state < DMANIC_PEER_PAIRED || peer->remote_tag != head->tag ||
+	    peer->address != frame->from)
+		return DMANIC_DROP_STRANGER;
+	*found = peer;
+	dmanic_handshake_reset(peer, incarnation, now);
+	return DMANIC_DROP_NONE;
+}
+
+/* PROBE, ACK and DATA: of a connection */
+static enum dmanic_drop host_connected(struct dmanic_host *host,
+				       const struct dmanic_frame *frame,
+				       const struct dmanic_head *head, u64 now,
+				       struct dmanic_out *answer,
+				       struct dmanic_peer **found)
+{
+	struct dmanic_peer *peer = host->env->find_tag(host, head->tag);
+	struct dmanic_ack ack;
+	enum dmanic_drop drop;
+
+	if (!peer) {
+		if (head->tag && host_may_answer(host, now))
+			answer->head_length =
+				dmanic_reset_encode(answer->head, head->tag,
+						    host->config.node,
+						    host->config.incarnation);
+		return DMANIC_DROP_STRANGER;
+	}
+	if (peer->state < DMANIC_PEER_PAIRED)
+		return DMANIC_DROP_STATE;
+	if (peer->address != frame->from)
+		return DMANIC_DROP_STRANGER;
+	*found = peer;
+	if (peer->state == DMANIC_PEER_PAIRED)
+		dmanic_handshake_open(peer, now);
+	peer->heard = now;
+	peer->waiting = dmanic_peer_wants(peer) ? now : DMANIC_NEVER;
+	switch (head->type) {
+	case DMANIC_WIRE_PROBE:
+		peer->ack_now = true;
+		return DMANIC_DROP_NONE;
+	case DMANIC_WIRE_DATA:
+		return dmanic_receive_data(peer, frame, head, now);
+	}
+	drop = dmanic_ack_decode(frame->head, head, &ack);
+	return drop ? drop : dmanic_ack_receive(peer, &ack, now);
+}
+
+static enum dmanic_drop host_receive(struct dmanic_host *host,
+				     const struct dmanic_frame *frame,
+				     const struct dmanic_head *head, u64 now,
+				     struct dmanic_out *answer, struct dmanic_peer **found)
+{
+	switch (head->type) {
+	case DMANIC_WIRE_HELLO:
+		return host_hello(host, frame, head, now, answer);
+	case DMANIC_WIRE_INIT:
+		return host_init(host, frame, head, now, answer, found);
+	case DMANIC_WIRE_ANSWER:
+		return host_answer(host, frame, head, now, found);
+	case DMANIC_WIRE_REFUSE:
+		return host_refused(host, frame, head);
+	case DMANIC_WIRE_RESET:
+		return host_reset(host, frame, head, now, found);
+	default:
+		return host_connected(host, frame, head, now, answer, found);
+	}
+}
+
+/* Who wants a connection in a version not spoken is told which there are */
+static void host_other_version(struct dmanic_host *host, const struct dmanic_frame *frame,
+			       const struct dmanic_head *head, u64 now,
+			       struct dmanic_out *answer)
+{
+	struct dmanic_hello hello;
+
+	/* This much of an INIT is the same in all versions */
+	if (head->type != DMANIC_WIRE_INIT ||
+	    dmanic_hello_decode(frame->head, head, &hello) ||
+	    hello.to != host->config.node || !host_may_answer(host, now))
+		return;
+	host_refuse(host, hello.tag, DMANIC_REFUSE_VERSION, answer);
+}
+
+/**
+ * dmanic_host_receive() - a frame came
+ * @host: to this node
+ * @frame: it
+ * @now: time
+ * @answer: to be sent at once, if its head has a length; @answer->head is the
+ *	caller's
+ *
+ * Return: the peer it concerned, for dmanic_peer_next(), or NULL.
+ */
+struct dmanic_peer *dmanic_host_receive(struct dmanic_host *host,
+					const struct dmanic_frame *frame, u64 now,
+					struct dmanic_out *answer)
+{
+	struct dmanic_peer *peer = NULL;
+	struct dmanic_head head;
+	enum dmanic_drop drop;
+
+	host_answer_begin(answer, frame->from);
+	host->stats.frames_received++;
+	drop = dmanic_head_decode(frame->head, frame->linear, frame->length, &head);
+	if (drop == DMANIC_DROP_VERSION)
+		host_other_version(host, frame, &head, now, answer);
+	if (!drop)
+		drop = host_receive(host, frame, &head, now, answer, &peer);
+	if (drop)
+		host->stats.dropped[drop]++;
+	if (answer->head_length)
+		host->stats.frames_sent++;
+	return peer;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * internal.h - what the protocol's files call of each other
+ */
+#ifndef DMANIC_PROTO_INTERNAL_H
+#define DMANIC_PROTO_INTERNAL_H
+
+#include "proto.h"
+
+#define DMANIC_NONE	0xffffffffU	/* no index */
+
+static inline const struct dmanic_env *dmanic_peer_env(const struct dmanic_peer *peer)
+{
+	return peer->host->env;
+}
+
+static inline const struct dmanic_proto_config *
+dmanic_peer_config(const struct dmanic_peer *peer)
+{
+	return &peer->host->config;
+}
+
+static inline struct dmanic_proto_stats *dmanic_peer_stats(struct dmanic_peer *peer)
+{
+	return &peer->host->stats;
+}
+
+static inline u32 dmanic_stamp(u64 now)
+{
+	return (u32)(now >> DMANIC_STAMP_SHIFT);
+}
+
+/* peer.c */
+void dmanic_peer_reset(struct dmanic_peer *peer);
+void dmanic_peer_end(struct dmanic_peer *peer, u32 status);
+bool dmanic_peer_wants(const struct dmanic_peer *peer);
+void dmanic_peer_wait(struct dmanic_peer *peer, u64 now);
+
+/* handshake.c */
+void dmanic_hello_fill(const struct dmanic_host *host, struct dmanic_hello *hello);
+void dmanic_handshake_begin(struct dmanic_peer *peer, u64 now);
+void dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);
+enum dmanic_drop dmanic_handshake_init(struct dmanic_peer *peer,
+				       const struct dmanic_frame *frame,
+				       const struct dmanic_hello *hello, u64 now,
+				       struct dmanic_out *answer);
+enum dmanic_drop dmanic_handshake_answer(struct dmanic_peer *peer,
+					 const struct dmanic_frame *frame, bool done,
+					 const struct dmanic_hello *hello, u64 now);
+void dmanic_handshake_open(struct dmanic_peer *peer, u64 now);
+void dmanic_handshake_reset(struct dmanic_peer *peer, u64 incarnation, u64 now);
+
+/* receive.c */
+enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
+				     const struct dmanic_frame *frame,
+				     const struct dmanic_head *head, u64 now);
+
+void dmanic_receive_retry(struct dmanic_peer *peer, u8 class, u64 now);
+
+/* reply.c */
+bool dmanic_reply_refuse(struct dmanic_peer *peer, u8 class, u32 id, u32 status,
+			 bool ending);
+struct dmanic_reply *dmanic_reply_find(struct dmanic_peer *peer, u32 id);
+bool dmanic_reply_do(struct dmanic_peer *peer, u8 class,
+		     const struct dmanic_record *record, u64 now);
+void dmanic_reply_retired(struct dmanic_peer *peer, struct dmanic_xfer *xfer);
+void dmanic_reply_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 status);
+void dmanic_reply_drop_all(struct dmanic_peer *peer);
+
+/* xfer.c */
+u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most);
+void dmanic_xfer_retired(struct dmanic_peer *peer, const struct dmanic_extent *extent);
+enum dmanic_drop dmanic_xfer_result(struct dmanic_peer *peer, u8 class,
+				    const struct dmanic_record *record);
+enum dmanic_drop dmanic_xfer_data(struct dmanic_peer *peer, u8 class,
+				  const struct dmanic_record *record, u32 skip,
+				  const struct dmanic_frame *frame, u32 at, u32 length);
+void dmanic_xfer_changed(struct dmanic_peer *peer, struct dmanic_xfer *xfer);
+void dmanic_xfer_end_all(struct dmanic_peer *peer, u32 status);
+bool dmanic_xfer_any(const struct dmanic_peer *peer);
+
+/* tx.c */
+void dmanic_tx_reset(struct dmanic_tx *tx);
+bool dmanic_tx_room(const struct dmanic_peer *peer, const struct dmanic_tx *tx);
+struct dmanic_extent *dmanic_tx_add(struct dmanic_tx *tx, u8 type, u32 units,
+				    struct dmanic_xfer *xfer, u32 id);
+struct dmanic_extent *dmanic_tx_find(struct dmanic_tx *tx, u64 seq);
+void dmanic_tx_record(const struct dmanic_extent *extent, u32 skip, u32 units,
+		      struct dmanic_record *record);
+void dmanic_tx_forget(struct dmanic_tx *tx, const struct dmanic_xfer *xfer);
+void dmanic_tx_settle(struct dmanic_peer *peer, u8 class);
+void dmanic_sent_add(struct dmanic_tx *tx, u64 seq, u32 units, u64 now);
+u32 dmanic_sent_find(const struct dmanic_tx *tx, u64 seq);
+void dmanic_sent_move(struct dmanic_tx *tx, u32 index, u8 state);
+
+static inline struct dmanic_sent *dmanic_sent_at(const struct dmanic_tx *tx, u32 index)
+{
+	return &tx->sent[index & tx->sent_mask];
+}
+
+/* ack.c */
+void dmanic_ack_fill(struct dmanic_peer *peer, u64 now, struct dmanic_ack *ack);
+enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmanic_ack *ack,
+				    u64 now);
+u32 dmanic_ack_window(struct dmanic_peer *peer, u64 now);
+
+/* loss.c */
+void dmanic_loss_acked(struct dmanic_peer *peer, u8 class, const struct dmanic_sent *sent,
+		       u64 now);
+void dmanic_loss_detect(struct dmanic_peer *peer, u64 now);
+u64 dmanic_loss_deadline(const struct dmanic_peer *peer);
+void dmanic_loss_timer(struct dmanic_peer *peer, u64 now);
+void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index);
+
+/* rate.c */
+void dmanic_rate_reset(struct dmanic_peer *peer);
+void dmanic_rate_rtt(struct dmanic_peer *peer, u64 rtt, u64 now);
+void dmanic_rate_round(struct dmanic_peer *peer, u64 acked, u64 now);
+u64 dmanic_rate_rto(const struct dmanic_peer *peer);
+u64 dmanic_rate_room(struct dmanic_peer *peer, u64 now);
+void dmanic_rate_sent(struct dmanic_peer *peer, u32 bytes, u64 now);
+
+#endif /* DMANIC_PROTO_INTERNAL_H */

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * loss.c - what did not arrive
+ *
+ * By time, as RACK does (RFC 8985): a frame is lost when one that was sent after
+ * it has arrived, and a round trip and some allowance for reordering have passed
+ * since it was sent. When nothing comes back at all the newest frame is sent
+ * again once (a tail-loss probe), and after a time-out everything.
+ */
+#include <linux/minmax.h>
+
+#include "internal.h"
+
+#define LOSS_BACKOFF_MAX	6U
+
+/**
+ * dmanic_loss_acked() - a frame arrived
+ * @peer: at whom
+ * @class: of its stream
+ * @sent: it, before it changes its state
+ * @now: time
+ */
+void dmanic_loss_acked(struct dmanic_peer *peer, u8 class, const struct dmanic_sent *sent,
+		       u64 now)
+{
+	u64 rtt = now - sent->time;
+
+	/* Sooner than possible: it was the frame before that arrived */
+	if (sent->again && rtt < peer->rate.rtt_min)
+		return;
+	if (sent->time < peer->newest ||
+	    (sent->time == peer->newest && class == peer->newest_class &&
+	     sent->seq < peer->newest_seq))
+		return;
+	peer->newest = sent->time;
+	peer->newest_seq = sent->seq;
+	peer->newest_class = class;
+	peer->newest_rtt = rtt;
+}
+
+/**
+ * dmanic_loss_mark() - a frame is taken for lost
+ * @peer: to whom
+ * @class: of its stream
+ * @index: of the sent; flying
+ */
+void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index)
+{
+	struct dmanic_tx *tx = &peer->tx[class];
+	struct dmanic_sent *sent = dmanic_sent_at(tx, index);
+
+	sent->resent = 0;
+	dmanic_sent_move(tx, index, DMANIC_SENT_LOST);
+	peer->rate.round_lost += sent->units;
+	dmanic_peer_stats(peer)->lost++;
+}
+
+/* How much later than it should a frame may come */
+static u64 loss_allowance(const struct dmanic_peer *peer)
+{
+	return peer->rate.srtt / 4 * peer->reorder;
+}
+
+static void loss_detect_class(struct dmanic_peer *peer, u8 class, u64 now)
+{
+	struct dmanic_tx *tx = &peer->tx[class];
+	const struct dmanic_sent *sent;
+	u32 index;
+	u64 due;
+
+	while ((index = tx->flying.first) != DMANIC_NONE) {
+		sent = &tx->sent[index];
+		if (sent->time > peer->newest ||
+		    (sent->time == peer->newest && (class != peer->newest_class ||
+						    sent->seq >= peer->newest_seq)))
+			return;
+		due = sent->time + peer->newest_rtt + loss_allowance(peer);
+		if (due > now) {
+			peer->loss_at = min(peer->loss_at, due);
+			return;
+		}
+		dmanic_loss_mark(peer, class, index);
+	}
+}
+
+/**
+ * dmanic_loss_detect() - look for what is lost
+ * @peer: to whom
+ * @now: time
+ */
+void dmanic_loss_detect(struct dmanic_peer *peer, u64 now)
+{
+	u32 class;
+
+	peer->loss_at = DMANIC_NEVER;
+	for (class = 0; class < DMANIC_CLASSES; class++)
+		loss_detect_class(peer, class, now);
+}
+
+static u64 loss_tail_at(const struct dmanic_peer *peer)
+{
+	if (peer->tail_probed || !peer->rate.srtt)
+		return DMANIC_NEVER;
+	return peer->progress + 2 * peer->rate.srtt + dmanic_peer_config(peer)->ack_ns;
+}
+
+static u64 loss_timeout_at(const struct dmanic_peer *peer)
+{
+	u64 rto = dmanic_rate_rto(peer) << peer->backoff;
+
+	return peer->progress + min(rto, dmanic_peer_config(peer)->dead_ns / 8);
+}
+
+static bool loss_flying(const struct dmanic_peer *peer)
+{
+	return peer->tx[DMANIC_BULK].flying.first != DMANIC_NONE ||
+	       peer->tx[DMANIC_URGENT].flying.first != DMANIC_NONE;
+}
+
+/**
+ * dmanic_loss_deadline() - when dmanic_loss_timer() has something to do
+ * @peer: to whom
+ *
+ * Return: time.
+ */
+u64 dmanic_loss_deadline(const struct dmanic_peer *peer)
+{
+	if (!loss_flying(peer))
+		return DMANIC_NEVER;
+	return min(peer->loss_at, min(loss_tail_at(peer), loss_timeout_at(peer)));
+}
+
+/* Send the end again: what comes back tells what of it was lost */
+static void loss_probe_tail(struct dmanic_peer *peer)
+{
+	struct dmanic_tx *tx = &peer->tx[DMANIC_BULK];
+
+	if (tx->flying.first == DMANIC_NONE)
+		tx = &peer->tx[DMANIC_URGENT];
+	peer->tail_probed = true;
+	dmanic_peer_stats(peer)->tail_probes++;
+	tx->sent[tx->flying.last].resent = 0;
+	dmanic_sent_move(tx, tx->flying.last, DMANIC_SENT_LOST);
+}
+
+static void loss_timeout(struct dmanic_peer *peer, u64 now)
+{
+	struct dmanic_tx *tx;
+	u32 class;
+
+	for (class = 0; class < DMANIC_CLASSES; class++) {
+		tx = &peer->tx[class];
+		while (tx->flying.first != DMANIC_NONE)
+			dmanic_loss_mark(peer, class, tx->flying.first);
+	}
+	peer->backoff = min(peer->backoff + 1, LOSS_BACKOFF_MAX);
+	peer->progress = now;
+	dmanic_peer_stats(peer)->timeouts++;
+}
+
+/**
+ * dmanic_loss_timer() - time has passed
+ * @peer: to whom
+ * @now: time
+ */
+void dmanic_loss_timer(struct dmanic_peer *peer, u64 now)
+{
+	if (!loss_flying(peer))
+		return;
+	if (loss_timeout_at(peer) <= now)
+		loss_timeout(peer, now);
+	else if (peer->loss_at <= now)
+		dmanic_loss_detect(peer, now);
+	else if (loss_tail_at(peer) <= now)
+		loss_probe_tail(peer);
+}

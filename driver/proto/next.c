@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * next.c - the next frame to send to a peer
+ *
+ * First what keeps the connection, then acknowledgments, then of the urgent and
+ * of the bulk stream: what was lost, and what is new. A frame has many small
+ * records, or one with data that may be larger than the path's frames; then the
+ * link cuts it.
+ */
+#include <linux/math.h>
+#include <linux/minmax.h>
+
+#include "internal.h"
+
+/* Largest header of a frame with one record of data */
+#define NEXT_HEAD	96U
+
+/**
+ * struct next - a frame that is being built
+ * @peer: to whom
+ * @class: of the stream
+ * @out: the frame
+ * @seq: first unit
+ * @end: behind the last so far
+ * @limit: do not go beyond; DMANIC_NEVER: new units may be given a place
+ * @room: units that may go out
+ * @at: length of the head so far
+ * @records: so far
+ */
+struct next {
+	struct dmanic_peer *peer;
+	u8 class;
+	struct dmanic_out *out;
+	u64 seq;
+	u64 end;
+	u64 limit;
+	u64 room;
+	u32 at;
+	u16 records;
+};
+
+/* Bytes of the largest extent: what goes into one frame of the link's size */
+static u32 next_most(const struct dmanic_peer *peer)
+{
+	u32 piece = peer->mtu - NEXT_HEAD;
+
+	return max(peer->super / peer->mtu, 1U) * piece;
+}
+
+static void next_source(struct next *next, const struct dmanic_extent *extent, u32 skip,
+			u32 length)
+{
+	struct dmanic_out *out = next->out;
+
+	if (!length)
+		return;
+	out->source[out->nr_sources++] = (struct dmanic_source) {
+		.xfer = extent->xfer,
+		.at = extent->at + skip,
+		.length = length,
+	};
+	out->payload_length += length;
+}
+
+static void next_record(struct next *next, const struct dmanic_extent *extent, u32 skip,
+			const struct dmanic_record *record)
+{
+	next->at = dmanic_record_encode(next->out->head, next->at, record);
+	next_source(next, extent, skip, dmanic_record_payload(record));
+	next->end += dmanic_record_units(record);
+	next->records++;
+}
+
+/* One record of data alone, larger than a frame of the path or the rest of one */
+static void next_large(struct next *next, const struct dmanic_extent *extent, u32 skip,
+		       struct dmanic_record *record)
+{
+	struct dmanic_peer *peer = next->peer;
+	const struct dmanic_tx *tx = &peer->tx[next->class];
+	u32 piece = peer->mtu - next->at - dmanic_record_size(record->type);
+	u32 places = tx->sent_mask + 1 - (tx->sent_tail - tx->sent_head);
+	u64 pieces = max(peer->super / peer->mtu, 1U);
+
+	if (next->limit == DMANIC_NEVER) {
+		pieces = min(pieces, max(next->room / piece, 1ULL));
+		pieces = min_t(u64, pieces, places);
+	}
+	record->length = min_t(u64, record->length, pieces * piece);
+	next->out->piece = piece;
+	next_record(next, extent, skip, record);
+}
+
+static bool next_unit(struct next *next)
+{
+	struct dmanic_peer *peer = next->peer;
+	struct dmanic_tx *tx = &peer->tx[next->class];
+
+	if (next->end == next->limit)
+		return false;
+	if (next->end < tx->end)
+		return true;
+	return next->limit == DMANIC_NEVER &&
+	       dmanic_xfer_enter(peer, next->class, next_most(peer));
+}
+
+/* Puts records into the frame until it is full; false: none fit */
+static bool next_fill(struct next *next)
+{
+	struct dmanic_peer *peer = next->peer;
+	struct dmanic_tx *tx = &peer->tx[next->class];
+	struct dmanic_extent *extent;
+	struct dmanic_record record;
+	u32 skip, units, size;
+
+	while (next->records < DMANIC_WIRE_RECORDS && next_unit(next)) {
+		if (next->records && next->end - next->seq >= next->room)
+			break;
+		extent = dmanic_tx_find(tx, next->end);
+		skip = next->end - extent->seq;
+		units = min_t(u64, extent->units - skip, next->limit - next->end);
+		dmanic_tx_record(extent, skip, units, &record);
+		size = dmanic_record_size(record.type);
+		if (next->at + size > DMANIC_WIRE_HEAD_MAX)
+			break;
+		size += next->at + next->out->payload_length;
+		if (size + dmanic_record_payload(&record) <= peer->mtu) {
+			next_record(next, extent, skip, &record);
+			continue;
+		}
+		if (!next->records)
+			next_large(next, extent, skip, &record);
+		break;
+	}
+	return next->records;
+}
+
+static bool next_more(const struct dmanic_tx *tx)
+{
+	return tx->next != tx->end || !list_empty(&tx->turns);
+}
+
+static void next_finish(struct next *next, u64 now)
+{
+	struct dmanic_peer *peer = next->peer;
+	struct dmanic_tx *tx = &peer->tx[next->class];
+	struct dmanic_out *out = next->out;
+	u32 pieces = out->piece ? DIV_ROUND_UP(out->payload_length, out->piece) : 1;
+	struct dmanic_data data = {
+		.seq = next->seq,
+		.stamp = dmanic_stamp(now),
+		.records = next->records,
+	};
+	u8 flags = next->class == DMANIC_URGENT ? DMANIC_WIRE_URGENT : 0;
+
+	/* Who has nothing more, or may not send more, waits for the answer */
+	if (!next_more(tx) || next->end - next->seq + peer->mtu > next->room)
+		flags |= DMANIC_WIRE_NOW;
+	dmanic_data_end(out->head, next->at, flags, peer->remote_tag, &data,
+			out->payload_length);
+	out->head_length = next->at;
+	out->seal = true;
+	out->crc = out->payload_length && (peer->features & DMANIC_WIRE_PAYLOAD_CRC);
+	out->class = next->class;
+	out->seq = next->seq;
+	out->units = next->end - next->seq;
+	if (!out->crc)
+		dmanic_data_seal(out->head, NULL);
+	dmanic_peer_stats(peer)->data_sent += pieces;
+	if (next->limit != DMANIC_NEVER)
+		dmanic_peer_stats(peer)->data_again += pieces;
+	dmanic_rate_sent(peer, pieces * out->head_length + out->payload_length, now);
+}
+
+static void next_begin(struct next *next, u64 seq, u64 limit)
+{
+	next->seq = seq;
+	next->end = seq;
+	next->limit = limit;
+	next->at = dmanic_data_begin(next->out->head);
+}
+
+/* What was lost goes first, oldest loss first */
+static bool next_again(struct next *next, u64 now)
+{
+	struct dmanic_tx *tx = &next->peer->tx[next->class];
+	u32 index = tx->lost.first;
+	struct dmanic_sent *sent;
+
+	if (index == DMANIC_NONE)
+		return false;
+	sent = &tx->sent[index];
+	/* A part of it may have arrived, if it was cut anew: forget that */
+	next_begin(next, max(sent->seq + sent->resent, tx->una), sent->seq + sent->units);
+	if (!next_fill(next))
+		return false;
+	sent->resent = next->end - sent->seq;
+	next_finish(next, now);
+	if (sent->resent < sent->units)
+		return true;
+	sent->again = true;
+	sent->time = now;
+	dmanic_sent_move(tx, index, DMANIC_SENT_FLYING);
+	return true;
+}
+
+static bool next_new(struct next *next, u64 now)
+{
+	struct dmanic_tx *tx = &next->peer->tx[next->class];
+	u32 piece;
+	u64 seq;
+
+	if (tx->sent_tail - tx->sent_head > tx->sent_mask)
+		return false;
+	next_begin(next, tx->next, DMANIC_NEVER);
+	if (!next_fill(next))
+		return false;
+	tx->next = next->end;
+	next_finish(next, now);
+	for (seq = next->seq; seq != next->end; seq += piece) {
+		piece = next->end - seq;
+		if (next->out->piece)
+			piece = min(piece, next->out->piece);
+		dmanic_sent_add(tx, seq, piece, now);
+	}
+	return true;
+}
+
+static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
+{
+	bool silent = !peer->tx[0].flight && !peer->tx[1].flight;
+	struct next next = { .peer = peer, .out = out };
+	u64 burst = peer->rate.srtt / 4;
+
+	if (peer->rate.pace > now + burst)
+		return false;
+	next.room = dmanic_rate_room(peer, now);
+	if (!next.room)
+		return false;
+	for (next.class = 0; next.class < DMANIC_CLASSES; next.class++) {
+		if (!next_again(&next, now) && !next_new(&next, now))
+			continue;
+		if (silent)
+			peer->progress = now;
+		dmanic_peer_wait(peer, now);
+		return true;
+	}
+	return false;
+}
+
+static void next_ack(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
+{
+	struct dmanic_ack ack;
+
+	dmanic_ack_fill(peer, now, &ack);
+	out->head_length = dmanic_ack_encode(out->head, peer->remote_tag, &ack);
+}
+
+static bool next_open(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
+{
+	if (peer->ack_now) {
+		next_ack(peer, now, out);
+		return true;
+	}
+	if (peer->probe_now) {
+		peer->probe_now = false;
+		peer->probed = now;
+		dmanic_peer_wait(peer, now);
+		out->head_length = dmanic_probe_encode(out->head, peer->remote_tag);
+		return true;
+	}
+	return next_data(peer, now, out);
+}
+
+/**
+ * dmanic_peer_next() - the next frame to send
+ * @peer: to whom
+ * @now: time
+ * @out: @out->head is the caller's; all else is set
+ *
+ * To be called until it says no: after a submission, after frames came, after
+ * dmanic_peer_timer().
+ *
+ * Return: false when there is none now; dmanic_peer_deadline() tells when.
+ */
+bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
+{
+	bool some;
+
+	out->head_length = 0;
+	out->to = peer->address;
+	out->mtu = peer->mtu;
+	out->piece = 0;
+	out->seal = false;
+	out->crc = false;
+	out->payload_length = 0;
+	out->nr_sources = 0;
+	out->units = 0;
+	if (peer->state == DMANIC_PEER_OPEN) {
+		some = next_open(peer, now, out);
+	} else {
+		some = peer->hello_now;
+		if (some)
+			dmanic_handshake_next(peer, now, out);
+	}
+	if (some)
+		dmanic_peer_stats(peer)->frames_sent++;
+	return some;
+}
+
+/**
+ * dmanic_peer_unsent() - the link could not send a frame
+ * @peer: to whom
+ * @out: it, as dmanic_peer_next() left it
+ * @now: time
+ *
+ * It would be sent again anyway; this way it is so sooner, and the pace is
+ * slower for a moment.
+ */
+void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out, u64 now)
+{
+	struct dmanic_tx *tx = &peer->tx[out->class];
+	const struct dmanic_sent *sent;
+	u32 index;
+
+	if (!out->units || peer->state != DMANIC_PEER_OPEN)
+		return;
+	for (index = dmanic_sent_find(tx, out->seq); index != tx->sent_tail; index++) {
+		sent = dmanic_sent_at(tx, index);
+		if (sent->seq >= out->seq + out->units)
+			break;
+		if (sent->state == DMANIC_SENT_FLYING)
+			dmanic_loss_mark(peer, out->class, index);
+	}
+	peer->rate.pace = max(peer->rate.pace, now + peer->rate.srtt);
+}

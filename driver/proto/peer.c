@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * peer.c - another node: its memory, its clock, its end
+ *
+ * A peer is made closed and never destroyed by the protocol: who made it frees
+ * it once it is idle.
+ */
+#include <linux/align.h>
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/* How often, within the time after which it is dead, a peer is asked */
+#define PEER_PROBES	8U
+
+/**
+ * struct peer_layout - where a peer's buffers are
+ * @extent: of one stream, bytes
+ * @sent: the same
+ * @range: the same
+ * @early: the same
+ * @slot: of the peer, bytes
+ * @reply: the same
+ * @free: the same
+ */
+struct peer_layout {
+	size_t extent;
+	size_t sent;
+	size_t range;
+	size_t early;
+	size_t slot;
+	size_t reply;
+	size_t free;
+};
+
+static struct peer_layout peer_layout(const struct dmanic_proto_config *config)
+{
+	return (struct peer_layout) {
+		.extent = sizeof(struct dmanic_extent) * config->extents,
+		.sent = sizeof(struct dmanic_sent) * config->sent,
+		.range = sizeof(struct dmanic_range) * config->ranges,
+		.early = sizeof(struct dmanic_early) * config->early,
+		.slot = sizeof(struct dmanic_slot) * config->operations,
+		.reply = sizeof(struct dmanic_reply) * config->operations,
+		.free = ALIGN(sizeof(u16) * config->operations, sizeof(u64)),
+	};
+}
+
+/**
+ * dmanic_peer_bytes() - size of a peer
+ * @host: whose
+ *
+ * Return: bytes that dmanic_peer_init() wants.
+ */
+size_t dmanic_peer_bytes(const struct dmanic_host *host)
+{
+	struct peer_layout layout = peer_layout(&host->config);
+
+	return sizeof(struct dmanic_peer) + layout.slot + layout.reply + layout.free +
+	       DMANIC_CLASSES * (layout.extent + layout.sent + layout.range +
+				 layout.early);
+}
+
+static void *peer_carve(u8 **at, size_t bytes)
+{
+	void *buffer = *at;
+
+	*at += bytes;
+	return buffer;
+}
+
+/**
+ * dmanic_peer_init() - a node nothing is known of
+ * @peer: dmanic_peer_bytes() bytes
+ * @host: this node
+ * @node: its id
+ */
+void dmanic_peer_init(struct dmanic_peer *peer, struct dmanic_host *host, u32 node)
+{
+	const struct dmanic_proto_config *config = &host->config;
+	struct peer_layout layout = peer_layout(config);
+	u8 *at = (u8 *)peer->first;
+	u32 i;
+
+	memset(peer, 0, dmanic_peer_bytes(host));
+	peer->host = host;
+	peer->node = node;
+	peer->address = DMANIC_EVERYBODY;
+	peer->slot = peer_carve(&at, layout.slot);
+	peer->reply = peer_carve(&at, layout.reply);
+	for (i = 0; i < DMANIC_CLASSES; i++) {
+		peer->tx[i].extent = peer_carve(&at, layout.extent);
+		peer->tx[i].extent_mask = config->extents - 1;
+		peer->tx[i].sent = peer_carve(&at, layout.sent);
+		peer->tx[i].sent_mask = config->sent - 1;
+		peer->rx[i].got.range = peer_carve(&at, layout.range);
+		peer->rx[i].got.max = config->ranges;
+		peer->rx[i].early = peer_carve(&at, layout.early);
+		peer->rx[i].max_early = config->early;
+		INIT_LIST_HEAD(&peer->tx[i].turns);
+		dmanic_flow_init(&peer->tx[i].replies);
+	}
+	peer->free_slot = peer_carve(&at, layout.free);
+	dmanic_peer_reset(peer);
+}
+
+/**
+ * dmanic_peer_reset() - closed, with empty streams
+ * @peer: nothing is in its streams or flows
+ */
+void dmanic_peer_reset(struct dmanic_peer *peer)
+{
+	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
+	u64 old = peer->local_tag;
+	struct dmanic_rx *rx;
+	u32 i;
+
+	peer->state = DMANIC_PEER_CLOSED;
+	peer->local_tag = 0;
+	peer->remote_tag = 0;
+	if (old)
+		dmanic_peer_env(peer)->tag_changed(peer, old);
+	for (i = 0; i < DMANIC_CLASSES; i++) {
+		dmanic_tx_reset(&peer->tx[i]);
+		rx = &peer->rx[i];
+		rx->got.next = 0;
+		rx->got.nr = 0;
+		rx->nr_early = 0;
+		rx->reject = 0;
+		rx->corrupt = U64_MAX;
+		rx->sack_turn = 0;
+	}
+	peer->operations = config->operations;
+	peer->their_operations = config->operations;
+	peer->nr_free = 0;
+	for (i = config->operations; i--;)
+		peer->free_slot[peer->nr_free++] = i;
+	peer->mtu = config->mtu;
+	peer->super = config->super;
+	peer->hello_now = false;
+	peer->hello_at = DMANIC_NEVER;
+	peer->waiting = DMANIC_NEVER;
+	peer->probed = 0;
+	peer->heard = 0;
+	peer->probe_now = false;
+	peer->ack_now = false;
+	peer->ack_at = DMANIC_NEVER;
+	peer->ack_units = 0;
+	peer->ack_number = 0;
+	peer->ack_seen = 0;
+	peer->ack_duplicates = 0;
+	peer->echo = 0;
+	peer->echo_at = 0;
+	if (peer->sender_until)
+		peer->host->senders--;
+	peer->sender_until = 0;
+	peer->backoff = 0;
+	peer->progress = 0;
+	peer->tail_probed = false;
+	peer->newest = 0;
+	peer->newest_seq = 0;
+	peer->newest_rtt = 0;
+	peer->reorder = 1;
+	peer->duplicates = 0;
+	peer->loss_at = DMANIC_NEVER;
+	dmanic_rate_reset(peer);
+}
+
+/**
+ * dmanic_peer_end() - the connection is gone: everything pending ends
+ * @peer: whose
+ * @status: with this status
+ */
+void dmanic_peer_end(struct dmanic_peer *peer, u32 status)
+{
+	dmanic_xfer_end_all(peer, status);
+	dmanic_reply_drop_all(peer);
+	dmanic_peer_reset(peer);
+}
+
+/**
+ * dmanic_peer_wants() - is anything awaited from the other side
+ * @peer: it
+ *
+ * Return: true when it must answer in time.
+ */
+bool dmanic_peer_wants(const struct dmanic_peer *peer)
+{
+	return dmanic_xfer_any(peer) || peer->probed > peer->heard ||
+	       peer->tx[DMANIC_BULK].una != peer->tx[DMANIC_BULK].end ||
+	       peer->tx[DMANIC_URGENT].una != peer->tx[DMANIC_URGENT].end;
+}
+
+/**
+ * dmanic_peer_wait() - something is awaited from now on
+ * @peer: from whom
+ * @now: time
+ */
+void dmanic_peer_wait(struct dmanic_peer *peer, u64 now)
+{
+	if (peer->waiting == DMANIC_NEVER)
+		peer->waiting = now;
+}
+
+/**
+ * dmanic_peer_idle() - may its memory go
+ * @peer: it
+ *
+ * Return: true when there is no connection and nothing to send.
+ */
+bool dmanic_peer_idle(const struct dmanic_peer *peer)
+{
+	return peer->state == DMANIC_PEER_CLOSED && !dmanic_xfer_any(peer);
+}
+
+/**
+ * dmanic_peer_set_mtu() - the path changed
+ * @peer: to whom
+ * @mtu: longest frame now; what the other side takes at most still holds
+ * @super: longest frame the link takes
+ *
+ * What is under way is cut anew when it has to be sent again.
+ */
+void dmanic_peer_set_mtu(struct dmanic_peer *peer, u32 mtu, u32 super)
+{
+	peer->mtu = max(mtu, DMANIC_WIRE_MTU_MIN);
+	peer->super = clamp(super, peer->mtu, DMANIC_WIRE_FRAME_MAX);
+}
+
+/* ---- time ---- */
+
+/* When it is dead, unless it is heard of before */
+static u64 peer_dead_at(const struct dmanic_peer *peer)
+{
+	u64 limit = dmanic_peer_config(peer)->dead_ns;
+
+	if (peer->state == DMANIC_PEER_CLOSED)
+		return DMANIC_NEVER;
+	if (peer->state != DMANIC_PEER_OPEN)
+		return peer->since + limit;
+	if (peer->waiting == DMANIC_NEVER)
+		return DMANIC_NEVER;
+	return max(peer->heard, peer->waiting) + limit;
+}
+
+/* When to ask whether it is still there */
+static u64 peer_probe_at(const struct dmanic_peer *peer)
+{
+	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
+	u64 last = max(peer->heard, peer->probed);
+
+	if (peer->state != DMANIC_PEER_OPEN)
+		return DMANIC_NEVER;
+	if (peer->waiting != DMANIC_NEVER)
+		return max(last, peer->waiting) + config->dead_ns / PEER_PROBES;
+	return config->idle_ns == DMANIC_NEVER ? DMANIC_NEVER : last + config->idle_ns;
+}
+
+static bool peer_held_up(const struct dmanic_peer *peer)
+{
+	const struct dmanic_tx *tx;
+	u32 i;
+
+	for (i = 0; i < DMANIC_CLASSES; i++) {
+		tx = &peer->tx[i];
+		if (tx->lost.first != DMANIC_NONE || tx->next != tx->end ||
+		    !list_empty(&tx->turns))
+			return true;
+	}
+	return false;
+}
+
+/**
+ * dmanic_peer_deadline() - when dmanic_peer_timer() is to be called
+ * @peer: it
+ * @now: time
+ *
+ * To be asked after dmanic_peer_next() had nothing more.
+ *
+ * Return: time, perhaps in the past; DMANIC_NEVER.
+ */
+u64 dmanic_peer_deadline(const struct dmanic_peer *peer, u64 now)
+{
+	u64 at = min(peer_dead_at(peer), peer_probe_at(peer));
+
+	if (peer->state == DMANIC_PEER_OPENING || peer->state == DMANIC_PEER_PAIRED)
+		return min(at, peer->hello_at);
+	if (peer->state != DMANIC_PEER_OPEN)
+		return at;
+	at = min3(at, peer->ack_at, dmanic_loss_deadline(peer));
+	if (peer->rate.pace > now + peer->rate.srtt / 4 && peer_held_up(peer))
+		at = min(at, peer->rate.pace - peer->rate.srtt / 4);
+	if (peer->sender_until)
+		at = min(at, peer->sender_until);
+	return at;
+}
+
+static void peer_died(struct dmanic_peer *peer)
+{
+	bool open = peer->state == DMANIC_PEER_OPEN, wants = dmanic_xfer_any(peer);
+	u32 status = DMANIC_STATUS_PEER_DEAD;
+
+	if (!open && peer->refused == DMANIC_REFUSE_VERSION)
+		status = DMANIC_STATUS_UNSUPPORTED;
+	dmanic_peer_end(peer, status);
+	if (!open && !wants)
+		return;
+	dmanic_peer_stats(peer)->deaths++;
+	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_LOST);
+}
+
+/**
+ * dmanic_peer_timer() - time has passed
+ * @peer: it
+ * @now: time
+ */
+void dmanic_peer_timer(struct dmanic_peer *peer, u64 now)
+{
+	if (!dmanic_peer_wants(peer))
+		peer->waiting = DMANIC_NEVER;
+	if (peer_dead_at(peer) <= now) {
+		peer_died(peer);
+		return;
+	}
+	if (peer->hello_at <= now) {
+		peer->hello_now = true;
+		peer->hello_at = DMANIC_NEVER;
+	}
+	if (peer->state != DMANIC_PEER_OPEN)
+		return;
+	if (peer_probe_at(peer) <= now)
+		peer->probe_now = true;
+	if (peer->ack_at <= now)
+		peer->ack_now = true;
+	if (peer->sender_until && peer->sender_until <= now)
+		dmanic_ack_window(peer, now);
+	dmanic_loss_timer(peer, now);
+}
+
+/**
+ * dmanic_peer_close() - this node gives the connection up
+ * @peer: to whom
+ * @status: for what is pending
+ * @out: a frame to send if @out->head_length is not zero: so the other side knows
+ */
+void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *out)
+{
+	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
+
+	out->head_length = 0;
+	out->to = peer->address;
+	out->payload_length = 0;
+	out->nr_sources = 0;
+	out->piece = 0;
+	out->seal = false;
+	out->units = 0;
+	if (peer->state >= DMANIC_PEER_PAIRED)
+		out->head_length = dmanic_reset_encode(out->head, peer->local_tag,
+						       config->node,
+						       config->incarnation);
+	dmanic_peer_end(peer, status);
+}

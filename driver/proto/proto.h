@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * proto.h - the reliable protocol between two nodes: every struct, and the way
+ * of an operation
+ *
+ * Pure: no skb, no clock, no lock, no allocation. Frames, time (nanoseconds) and
+ * randomness are arguments or come from struct dmanic_env, and what is to be sent is
+ * pulled. Compiled into the module, the simulator and the fuzzers.
+ *
+ * Objects
+ *
+ *	host     this node as others see it: one of a link
+ *	peer     another node and the connection to it. The caller provides
+ *	         dmanic_peer_bytes() bytes and a lock around every call
+ *	xfer     one operation of ours, or what we owe another node for a READ or an
+ *	         ATOMIC of its own
+ *	flow     xfers of one context: flows take turns
+ *	tx, rx   the two ends of a stream; a peer has one of each in each class
+ *	extent   a part of an xfer that has its place in a stream
+ *	sent     a part of a stream that went out in one frame
+ *
+ * The way of an operation
+ *
+ *	dmanic_peer_submit() puts it in its flow. dmanic_peer_next() builds frames
+ *	(next.c): what was lost, then new extents (tx.c) of flows in turn. At the
+ *	other side dmanic_host_receive() (host.c) finds the peer, handshake.c or
+ *	receive.c take the frame; records are placed as they come (receive.c), done
+ *	in order (reply.c), and acknowledged (ack.c). Back here ack.c marks what
+ *	arrived, loss.c what did not, rate.c learns, tx.c retires extents; with
+ *	its last one, or its result, the xfer is completed (xfer.c).
+ *
+ * A stream is counted in units: a byte of WRITE or READ data each, any other
+ * record one. What is sent again may be cut anew. Positions never repeat.
+ *
+ * States of a peer
+ *
+ *	CLOSED   no tags. Nothing is owed by either side.
+ *	OPENING  has a local tag; asks (INIT) when something is to be sent
+ *	PAIRED   knows the other's tag, says so (ANSWER, DONE) until it hears
+ *	         something; sends nothing else
+ *	OPEN     both know both tags
+ *
+ * Invariants
+ *
+ *	1 a unit is placed or done at most once, and before it is acknowledged
+ *	2 next does not pass a NOTIFY, READ or ATOMIC that was not done
+ *	3 a transfer ends OK only when its units were acknowledged and everything of
+ *	  the other direction before the reject position of that ACK has arrived
+ *	4 in the ring of extents there is always room for a RESULT of each operation
+ *	  the other side may have, so accepting one never waits for our sending
+ *	5 nothing received changes a connection unless it carries its local tag
+ *	  (RESET: its remote tag)
+ */
+#ifndef DMANIC_PROTO_H
+#define DMANIC_PROTO_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+
+#include <linux/dmanic_ring.h>
+
+#include "env.h"
+#include "range.h"
+#include "wire.h"
+
+#define DMANIC_SOURCES		DMANIC_WIRE_RECORDS
+#define DMANIC_NEVER		(~0ULL)
+#define DMANIC_EVERYBODY	(~0ULL)	/* address: broadcast */
+#define DMANIC_STAMP_SHIFT	8	/* a stamp's unit is 256 ns */
+/* Positions a receiver looks at beyond next, whatever was granted */
+#define DMANIC_REACH		(64U << 20)
+
+/**
+ * struct dmanic_frame - a frame that came
+ * @from: address of who sent it
+ * @head: its first bytes
+ * @linear: how many of them, at least dmanic_wire_pull() if there are as many
+ * @length: of the frame
+ * @link: the caller's
+ */
+struct dmanic_frame {
+	u64 from;
+	const void *head;
+	u32 linear;
+	u32 length;
+	const void *link;
+};
+
+/**
+ * struct dmanic_source - bytes that go into a payload
+ * @xfer: whose
+ * @at: which: bytes into the transfer, or what env->cut() said
+ * @length: how many
+ */
+struct dmanic_source {
+	struct dmanic_xfer *xfer;
+	u64 at;
+	u32 length;
+};
+
+/**
+ * struct dmanic_out - a frame to send
+ * @head: DMANIC_WIRE_HEAD_MAX bytes, the caller's
+ * @head_length: how many are used
+ * @to: address
+ * @mtu: longest frame of the path: a longer one is to be cut (dmanic_data_cut()),
+ *	into payloads of @piece bytes
+ * @piece: see @mtu
+ * @seal: dmanic_data_seal() is yet to be called, on each piece
+ * @crc: with the CRC32C of the payload
+ * @payload_length: bytes of all sources
+ * @nr_sources: of @source
+ * @source: what the payload consists of, in order
+ * @class: of DATA
+ * @seq: of DATA
+ * @units: of DATA: how many; for dmanic_peer_unsent()
+ */
+struct dmanic_out {
+	u8 *head;
+	u32 head_length;
+	u64 to;
+	u32 mtu;
+	u32 piece;
+	bool seal;
+	bool crc;
+	u32 payload_length;
+	u32 nr_sources;
+	struct dmanic_source source[DMANIC_SOURCES];
+	u8 class;
+	u64 seq;
+	u32 units;
+};
+
+/* ---- what is to be done ---- */
+
+enum dmanic_xfer_kind {
+	DMANIC_XFER_WRITE,
+	DMANIC_XFER_NOTIFY,
+	DMANIC_XFER_READ,
+	DMANIC_XFER_ATOMIC,
+	DMANIC_XFER_REPLY,	/* of ours, to a READ or ATOMIC of the other side */
+};
+
+/**
+ * struct dmanic_xfer - an operation
+ * @entry: in its flow, until all of it has a place in the stream
+ * @flow: whose; NULL when it is in none
+ * @kind: enum dmanic_xfer_kind
+ * @opcode: ATOMIC: enum dmanic_opcode
+ * @class: of its flow
+ * @notifies: WRITE: raise @irq behind it
+ * @blocks: WRITE: of many parts, env->cut() tells them
+ * @segment: export id
+ * @key: of the export
+ * @incarnation: that the other node must have; 0: any
+ * @offset: into the segment
+ * @length: bytes of data in all
+ * @block: bytes of a block; zero: contiguous
+ * @stride: from block to block in the segment
+ * @irq: NOTIFY, @notifies: export id
+ * @irq_key: of it
+ * @payload: for the waiter; ATOMIC: operand
+ * @compare: ATOMIC
+ * @source: the caller's
+ * @status: enum dmanic_status (out)
+ * @result: ATOMIC: old value; else bytes moved (out)
+ * @id: its name on the wire, once it has begun
+ * @begun: has @id
+ * @whole: all of it has a place
+ * @answered: READ, ATOMIC: nothing more will come
+ * @failed: refused by the other side; what is left of it is not sent
+ * @entered: bytes that have a place
+ * @moved: READ: bytes that came
+ * @extents: in the ring
+ */
+struct dmanic_xfer {
+	struct list_head entry;
+	struct dmanic_flow *flow;
+	u8 kind;
+	u8 opcode;
+	u8 class;
+	bool notifies;
+	bool blocks;
+	u32 segment;
+	u64 key;
+	u64 incarnation;
+	u64 offset;
+	u64 length;
+	u32 block;
+	u32 stride;
+	u32 irq;
+	u64 irq_key;
+	u64 payload;
+	u64 compare;
+	void *source;
+	u32 status;
+	u64 result;
+	/* the protocol's own */
+	u32 id;
+	bool begun;
+	bool whole;
+	bool answered;
+	bool failed;
+	u64 entered;
+	u64 moved;
+	u32 extents;
+};
+
+/**
+ * struct dmanic_flow - transfers of one context to one peer, in order
+ * @xfers: that have no place in the stream yet, or not all of it
+ * @turn: in tx->turns while there are any
+ */
+struct dmanic_flow {
+	struct list_head xfers;
+	struct list_head turn;
+};
+
+/**
+ * struct dmanic_slot - an operation id of ours
+ * @xfer: whose, or NULL when it was given up
+ * @id: on the wire: the slot's number, and a generation above it
+ * @extents: in the ring
+ * @used: it is
+ */
+struct dmanic_slot {
+	struct dmanic_xfer *xfer;
+	u32 id;
+	u32 extents;
+	bool used;
+};
+
+/**
+ * struct dmanic_reply - what we owe the other side for an operation id of its
+ * @xfer: data of a READ, and the RESULT
+ * @id: of the operation
+ * @class: stream it came in
+ * @used: something is owed
+ * @refused: a RESULT that is no success was sent
+ * @ending: a NOTIFY or SKIP with END of it is yet to come
+ * @reading: env->read_end() is to be called
+ */
+struct dmanic_reply {
+	struct dmanic_xfer xfer;
+	u32 id;
+	u8 class;
+	bool used;
+	bool refused;
+	bool ending;
+	bool reading;
+};
+
+/* ---- a stream's sending end (tx.c, next.c, loss.c) ---- */
+
+/**
+ * struct dmanic_extent - a part of a transfer that has its place
+ * @seq: first unit
+ * @units: how many
+ * @type: enum dmanic_record_type; SKIP when it was given up
+ * @flags: DMANIC_RECORD_*
+ * @id: of the operation
+ * @xfer: whose; NULL when it was given up
+ * @position: bytes into the transfer
+ * @at: for struct dmanic_source
+ * @offset: into the segment
+ */
+struct dmanic_extent {
+	u64 seq;
+	u32 units;
+	u8 type;
+	u8 flags;
+	u32 id;
+	struct dmanic_xfer *xfer;
+	u64 position;
+	u64 at;
+	u64 offset;
+};
+
+enum dmanic_sent_state {
+	DMANIC_SENT_FLYING,	/* in tx->flying, by time */
+	DMANIC_SENT_LOST,	/* in tx->lost, to be sent again */
+	DMANIC_SENT_ACKED,
+};
+
+/**
+ * struct dmanic_sent - a part of a stream that went out in one frame
+ * @seq: first unit
+ * @time: when it went out last
+ * @units: how many
+ * @resent: of those, already sent again
+ * @prev: index in the list of its state
+ * @next: the same
+ * @state: enum dmanic_sent_state
+ * @again: it was sent more than once
+ * @corrupt: how often it arrived with a wrong checksum
+ */
+struct dmanic_sent {
+	u64 seq;
+	u64 time;
+	u32 units;
+	u32 resent;
+	u32 prev;
+	u32 next;
+	u8 state;
+	bool again;
+	u8 corrupt;
+};
+
+/**
+ * struct dmanic_sent_list - of struct dmanic_sent, by index; U32_MAX ends it
+ * @first: oldest
+ * @last: newest
+ */
+struct dmanic_sent_list {
+	u32 first;
+	u32 last;
+};
+
+/**
+ * struct dmanic_settle - acknowledged, but a refusal may be on its way
+ * @next: acknowledged up to here
+ * @reject: when our receiving end has got here
+ */
+struct dmanic_settle {
+	u64 next;
+	u64 reject;
+};
+
+/**
+ * struct dmanic_tx - sending end of a stream
+ * @una: oldest unit not acknowledged
+ * @settled: transfers were told of everything before
+ * @next: next unit to be sent for the first time
+ * @end: behind the last unit that has a place
+ * @extent: ring
+ * @extent_mask: its size less one
+ * @extent_head: oldest; free running
+ * @extent_tail: where the next goes
+ * @reserved: places kept for the NOTIFY of transfers that have begun
+ * @results: RESULTs in the ring: places kept for others count without them
+ * @sent: ring
+ * @sent_mask: its size less one
+ * @sent_head: oldest
+ * @sent_tail: where the next goes
+ * @flying: on their way, by time
+ * @lost: to be sent again, oldest first
+ * @flight: units that are flying
+ * @wait: settled when our receiving end has got to its reject; the first
+ *	and the last that were told
+ * @turns: flows that have something, in turn
+ * @replies: flow of what we owe
+ */
+struct dmanic_tx {
+	u64 una;
+	u64 settled;
+	u64 next;
+	u64 end;
+	struct dmanic_extent *extent;
+	u32 extent_mask;
+	u32 extent_head;
+	u32 extent_tail;
+	u32 reserved;
+	u32 results;
+	struct dmanic_sent *sent;
+	u32 sent_mask;
+	u32 sent_head;
+	u32 sent_tail;
+	struct dmanic_sent_list flying;
+	struct dmanic_sent_list lost;
+	u32 flight;
+	struct dmanic_settle wait[2];
+	struct list_head turns;
+	struct dmanic_flow replies;
+};
+
+/* ---- a stream's receiving end (receive.c, reply.c) ---- */
+
+/**
+ * struct dmanic_early - a record that came before it may be done
+ * @seq: its place
+ * @record: it
+ */
+struct dmanic_early {
+	u64 seq;
+	struct dmanic_record record;
+};
+
+/**
+ * struct dmanic_rx - receiving end of a stream
+ * @got: what was received
+ * @early: sorted
+ * @nr_early: how many
+ * @max_early: how many there may be
+ * @reject: our sending end's position behind the last refusal
+ * @corrupt: where the last frame with a wrong payload began, or U64_MAX
+ * @sack_turn: range an ACK begins with when not all fit
+ */
+struct dmanic_rx {
+	struct dmanic_ranges got;
+	struct dmanic_early *early;
+	u32 nr_early;
+	u32 max_early;
+	u64 reject;
+	u64 corrupt;
+	u32 sack_turn;
+};
+
+/* ---- the connection's pace (rate.c) ---- */
+
+/**
+ * struct dmanic_rate - how much may be under way, and how fast
+ * @srtt: smoothed round trip; 0: none was measured
+ * @rttvar: its variation
+ * @rtt_min: shortest of this period and the last
+ * @rtt_next: shortest of this period
+ * @rtt_period: when this period ends
+ * @window: units that may be under way, of both streams
+ * @ceiling: never more
+ * @start: still doubling
+ * @round: when the round trip ends that is being judged
+ * @round_acked: units acknowledged in it
+ * @round_lost: lost in it
+ * @round_delay: shortest round trip in it
+ * @full: the window was what held sending up in it
+ * @loss: units lost of a thousand, smoothed, times 16
+ * @pace: nothing more before this time
+ */
+struct dmanic_rate {
+	u64 srtt;
+	u64 rttvar;
+	u64 rtt_min;
+	u64 rtt_next;
+	u64 rtt_period;
+	u64 window;
+	u64 ceiling;
+	bool start;
+	u64 round;
+	u64 round_acked;
+	u64 round_lost;
+	u64 round_delay;
+	bool full;
+	u32 loss;
+	u64 pace;
+};
+
+/* ---- host and peer ---- */
+
+/**
+ * struct dmanic_proto_stats - what happened; all of the host, some of the peer
+ * @frames_sent: of all types, before they were cut
+ * @frames_received: of all types
+ * @data_sent: DATA, after they were cut
+ * @data_again: of those, sent again
+ * @acks_sent: ACK
+ * @acks_received: ACK
+ * @lost: sent frames taken for lost, by time and by what came back
+ * @timeouts: of those, because nothing came back
+ * @tail_probes: frames sent again to learn whether the end was lost
+ * @duplicates: frames that brought nothing new
+ * @refused: records of other nodes refused
+ * @connections: made
+ * @restarts: peers that restarted
+ * @deaths: peers that did not answer
+ * @dropped: by enum dmanic_drop
+ */
+struct dmanic_proto_stats {
+	u64 frames_sent;
+	u64 frames_received;
+	u64 data_sent;
+	u64 data_again;
+	u64 acks_sent;
+	u64 acks_received;
+	u64 lost;
+	u64 timeouts;
+	u64 tail_probes;
+	u64 duplicates;
+	u64 refused;
+	u64 connections;
+	u64 restarts;
+	u64 deaths;
+	u64 dropped[DMANIC_DROPS];
+};
+
+/**
+ * struct dmanic_proto_config - set before dmanic_host_init(); zero: the default
+ * @node: id
+ * @incarnation: of the node
+ * @mtu: longest frame the path takes
+ * @super: longest frame the link takes and cuts; @mtu: it does not
+ * @features: DMANIC_WIRE_*
+ * @operations: ids a peer may use at once, and we at most; power of two
+ * @extents: of a stream; power of two, twice @operations or more
+ * @sent: frames of a stream under way; power of two
+ * @ranges: received out of order
+ * @early: records received too early
+ * @budget: bytes that may be under way to this node, of all peers
+ * @dead_ns: a peer that does not answer for so long is dead
+ * @idle_ns: a peer that says nothing is asked after this time; DMANIC_NEVER: it
+ *	is not
+ * @ack_ns: an acknowledgment waits for so long at most
+ * @rto_ns: nothing is sent again for lack of an answer before this time
+ * @target_ns: delay by queues that is not yet too much
+ */
+struct dmanic_proto_config {
+	u32 node;
+	u64 incarnation;
+	u32 mtu;
+	u32 super;
+	u32 features;
+	u32 operations;
+	u32 extents;
+	u32 sent;
+	u32 ranges;
+	u32 early;
+	u32 budget;
+	u64 dead_ns;
+	u64 idle_ns;
+	u64 ack_ns;
+	u64 rto_ns;
+	u64 target_ns;
+};
+
+/**
+ * struct dmanic_host - this node
+ * @env: its surroundings
+ * @config: of it
+ * @senders: peers that sent something lately: they share the budget
+ * @answers: frames to strangers that may be sent at once
+ * @answers_at: when that was computed
+ * @stats: counters
+ */
+struct dmanic_host {
+	const struct dmanic_env *env;
+	struct dmanic_proto_config config;
+	u32 senders;
+	u32 answers;
+	u64 answers_at;
+	struct dmanic_proto_stats stats;
+};
+
+enum dmanic_peer_state {
+	DMANIC_PEER_CLOSED,
+	DMANIC_PEER_OPENING,
+	DMANIC_PEER_PAIRED,
+	DMANIC_PEER_OPEN,
+};
+
+/**
+ * struct dmanic_peer - another node
+ * @host: this one
+ * @node: its id
+ * @state: enum dmanic_peer_state
+ * @address: where it is; DMANIC_EVERYBODY: not known
+ * @local_tag: frames to us carry it
+ * @remote_tag: frames to it
+ * @incarnation: of it, 0: never connected
+ * @mtu: longest frame of both
+ * @super: longest frame to hand to the link
+ * @features: of both
+ * @operations: ids we may use
+ * @refused: enum dmanic_refusal_reason of the last REFUSE, 0: none
+ * @since: OPENING, PAIRED: when it began
+ * @hello_at: when to send INIT or ANSWER again
+ * @hello_wait: and how long to wait then
+ * @hello_now: send it at once
+ * @heard: when something came with our tag
+ * @waiting: since when we wait for something; DMANIC_NEVER: we do not
+ * @probed: when a PROBE went out
+ * @probe_now: send one at once
+ * @tx: sending ends
+ * @rx: receiving ends
+ * @granted: what the other side lets us have under way
+ * @granted_at: when it said so
+ * @ack_seen: number of the newest ACK that came
+ * @rate: see there
+ * @backoff: time-outs in a row
+ * @progress: when something was acknowledged, or sent into silence
+ * @tail_probed: since then, the end was sent again
+ * @newest: when what was sent last of all that has arrived, was sent
+ * @newest_seq: its place, and @newest_class its stream
+ * @newest_class: see @newest_seq
+ * @newest_rtt: how long that took
+ * @reorder: quarters of a round trip that frames may overtake each other
+ * @duplicates: that the other side has seen
+ * @loss_at: when something flying will be taken for lost
+ * @slot: ids of ours
+ * @free_slot: which are free: a stack
+ * @nr_free: how many
+ * @reply: ids of the other side
+ * @their_operations: how many
+ * @nr_replies: in use
+ * @ack_now: say at once what was received
+ * @ack_at: say so at this time
+ * @ack_units: received since the last ACK
+ * @ack_number: of the last ACK
+ * @echo: stamp of the last DATA frame
+ * @echo_at: when it came
+ * @ack_duplicates: counter for ACKs
+ * @sender_until: counts in host->senders until then; 0: does not
+ * @first: buffers begin here
+ */
+struct dmanic_peer {
+	struct dmanic_host *host;
+	u32 node;
+	u8 state;
+	u64 address;
+	u64 local_tag;
+	u64 remote_tag;
+	u64 incarnation;
+	u32 mtu;
+	u32 super;
+	u32 features;
+	u32 operations;
+	u8 refused;
+	u64 since;
+	u64 hello_at;
+	u64 hello_wait;
+	bool hello_now;
+	u64 heard;
+	u64 waiting;
+	u64 probed;
+	bool probe_now;
+	struct dmanic_tx tx[DMANIC_CLASSES];
+	struct dmanic_rx rx[DMANIC_CLASSES];
+	u32 granted;
+	u64 granted_at;
+	u32 ack_seen;
+	struct dmanic_rate rate;
+	u32 backoff;
+	u64 progress;
+	bool tail_probed;
+	u64 newest;
+	u64 newest_seq;
+	u8 newest_class;
+	u64 newest_rtt;
+	u32 reorder;
+	u32 duplicates;
+	u64 loss_at;
+	struct dmanic_slot *slot;
+	u16 *free_slot;
+	u32 nr_free;
+	struct dmanic_reply *reply;
+	u32 their_operations;
+	u32 nr_replies;
+	bool ack_now;
+	u64 ack_at;
+	u32 ack_units;
+	u32 ack_number;
+	u32 echo;
+	u64 echo_at;
+	u32 ack_duplicates;
+	u64 sender_until;
+	u64 first[];
+};
+
+/* ---- for links ---- */
+
+/* host.c */
+void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
+		      const struct dmanic_proto_config *config);
+struct dmanic_peer *dmanic_host_receive(struct dmanic_host *host,
+					const struct dmanic_frame *frame, u64 now,
+					struct dmanic_out *answer);
+void dmanic_host_hello(struct dmanic_host *host, struct dmanic_out *out);
+
+/* peer.c */
+size_t dmanic_peer_bytes(const struct dmanic_host *host);
+void dmanic_peer_init(struct dmanic_peer *peer, struct dmanic_host *host, u32 node);
+void dmanic_peer_set_mtu(struct dmanic_peer *peer, u32 mtu, u32 super);
+u64 dmanic_peer_deadline(const struct dmanic_peer *peer, u64 now);
+void dmanic_peer_timer(struct dmanic_peer *peer, u64 now);
+void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *out);
+bool dmanic_peer_idle(const struct dmanic_peer *peer);
+
+/* xfer.c */
+void dmanic_flow_init(struct dmanic_flow *flow);
+void dmanic_peer_submit(struct dmanic_peer *peer, struct dmanic_flow *flow,
+			struct dmanic_xfer *xfer, u64 now);
+void dmanic_peer_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer,
+			u32 status);
+
+/* next.c */
+bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);
+void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out,
+			u64 now);
+
+#endif /* DMANIC_PROTO_H */

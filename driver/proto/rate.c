@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * rate.c - how much may be under way to a peer, and how fast it goes out
+ *
+ * Three limits. The receiver's grant shares out its own link, so that many
+ * senders do not meet there. The window follows delay, as Swift's does: queues
+ * on the way up to the target are no reason to slow down, longer ones are. And
+ * loss: below 2 % it says nothing about queues and changes nothing; above, what
+ * arrived in a round trip is what the path carries.
+ */
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+#define RATE_FLOOR_FRAMES	8U
+#define RATE_INITIAL		65536U
+#define RATE_CEILING		(8U << 20)
+#define RATE_PERIOD_NS		10000000000ULL
+#define RATE_LOSS_SHIFT		4
+#define RATE_LOSS_MAX		(20U << RATE_LOSS_SHIFT)	/* 20 of 1000 */
+#define RATE_GRANT_NS		100000000ULL
+
+static u64 rate_floor(const struct dmanic_peer *peer)
+{
+	return RATE_FLOOR_FRAMES * peer->mtu;
+}
+
+/**
+ * dmanic_rate_reset() - nothing is known
+ * @peer: it
+ */
+void dmanic_rate_reset(struct dmanic_peer *peer)
+{
+	struct dmanic_rate *rate = &peer->rate;
+
+	memset(rate, 0, sizeof(*rate));
+	rate->window = RATE_INITIAL;
+	rate->ceiling = RATE_CEILING;
+	rate->start = true;
+	rate->rtt_min = DMANIC_NEVER;
+	rate->rtt_next = DMANIC_NEVER;
+	rate->round_delay = DMANIC_NEVER;
+}
+
+/**
+ * dmanic_rate_rtt() - a round trip was measured
+ * @peer: with whom
+ * @rtt: nanoseconds, not zero
+ * @now: time
+ */
+void dmanic_rate_rtt(struct dmanic_peer *peer, u64 rtt, u64 now)
+{
+	struct dmanic_rate *rate = &peer->rate;
+	u64 distance;
+
+	if (rate->srtt) {
+		distance = rtt > rate->srtt ? rtt - rate->srtt : rate->srtt - rtt;
+		rate->rttvar = (3 * rate->rttvar + distance) / 4;
+		rate->srtt = (7 * rate->srtt + rtt) / 8;
+	} else {
+		rate->srtt = rtt;
+		rate->rttvar = rtt / 2;
+		rate->rtt_period = now + RATE_PERIOD_NS;
+	}
+	if (now >= rate->rtt_period) {
+		rate->rtt_min = rate->rtt_next;
+		rate->rtt_next = DMANIC_NEVER;
+		rate->rtt_period = now + RATE_PERIOD_NS;
+	}
+	rate->rtt_next = min(rate->rtt_next, rtt);
+	rate->rtt_min = min(rate->rtt_min, rtt);
+	rate->round_delay = min(rate->round_delay, rtt);
+}
+
+/**
+ * dmanic_rate_rto() - how long to wait for any answer
+ * @peer: it
+ *
+ * Return: nanoseconds, without backoff.
+ */
+u64 dmanic_rate_rto(const struct dmanic_peer *peer)
+{
+	const struct dmanic_rate *rate = &peer->rate;
+	u64 least = dmanic_peer_config(peer)->rto_ns;
+
+	if (!rate->srtt)
+		return 4 * least;
+	return max(rate->srtt + 4 * rate->rttvar + dmanic_peer_config(peer)->ack_ns,
+		   least);
+}
+
+/* A round trip's worth has been acknowledged: what does it say */
+static void rate_judge(struct dmanic_peer *peer)
+{
+	u64 target = dmanic_peer_config(peer)->target_ns;
+	struct dmanic_rate *rate = &peer->rate;
+	u64 delay = rate->round_delay, queue;
+	u64 total = rate->round_acked + rate->round_lost;
+	u32 sample;
+
+	if (total) {
+		sample = (rate->round_lost * 1000 << RATE_LOSS_SHIFT) / total;
+		rate->loss = (15 * rate->loss + sample) / 16;
+	}
+	queue = delay == DMANIC_NEVER ? 0 : delay - rate->rtt_min;
+	if (queue > target) {
+		/* Never to less than half in a round */
+		rate->window -= rate->window * min((queue - target) * 100 / delay, 50ULL) /
+				100;
+		rate->start = false;
+	} else if (rate->loss > RATE_LOSS_MAX && queue > target / 4) {
+		rate->window = min(rate->window,
+				   rate->round_acked + rate_floor(peer));
+		rate->start = false;
+	} else if (rate->full && !rate->start) {
+		rate->window += 2 * peer->mtu;
+		if (queue < target / 4)
+			rate->window += rate->window / 16;
+	} else if (rate->loss > RATE_LOSS_MAX) {
+		rate->start = false;
+	}
+	if (rate->start && queue > target / 2)
+		rate->start = false;
+	rate->window = clamp(rate->window, rate_floor(peer), rate->ceiling);
+}
+
+/**
+ * dmanic_rate_round() - something was acknowledged
+ * @peer: by whom
+ * @acked: units
+ * @now: time
+ */
+void dmanic_rate_round(struct dmanic_peer *peer, u64 acked, u64 now)
+{
+	struct dmanic_rate *rate = &peer->rate;
+
+	rate->round_acked += acked;
+	if (rate->start && rate->full)
+		rate->window = min(rate->window + acked, rate->ceiling);
+	if (now < rate->round || !rate->srtt)
+		return;
+	rate_judge(peer);
+	rate->round = now + rate->srtt;
+	rate->round_acked = 0;
+	rate->round_lost = 0;
+	rate->round_delay = DMANIC_NEVER;
+	rate->full = false;
+}
+
+/**
+ * dmanic_rate_room() - how much may go out now
+ * @peer: to whom
+ * @now: time
+ *
+ * Return: units; 0: none.
+ */
+u64 dmanic_rate_room(struct dmanic_peer *peer, u64 now)
+{
+	u64 flight = (u64)peer->tx[DMANIC_BULK].flight + peer->tx[DMANIC_URGENT].flight;
+	struct dmanic_rate *rate = &peer->rate;
+	u64 most = peer->granted;
+
+	/* A grant is of its time: who was silent begins small */
+	if (now - peer->granted_at > RATE_GRANT_NS)
+		most = min_t(u64, most, RATE_INITIAL);
+	if (rate->window < most) {
+		most = rate->window;
+		if (flight + rate_floor(peer) / 2 >= most)
+			rate->full = true;
+	}
+	/* A frame is always possible when nothing is under way */
+	if (!flight)
+		return max_t(u64, most, peer->mtu);
+	return flight < most ? most - flight : 0;
+}
+
+/**
+ * dmanic_rate_sent() - something goes out
+ * @peer: to whom
+ * @bytes: how much
+ * @now: time
+ */
+void dmanic_rate_sent(struct dmanic_peer *peer, u32 bytes, u64 now)
+{
+	struct dmanic_rate *rate = &peer->rate;
+	u64 speed = rate->window * (rate->start ? 8 : 5) / 4;
+
+	if (rate->srtt)
+		rate->pace = max(rate->pace, now) + bytes * rate->srtt / speed;
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * receive.c - DATA frames: into memory, and noted
+ *
+ * A frame is first read through: if any record of it is not what it should be,
+ * nothing of it counts. Then each record is dropped when it was there before, or
+ * when there is no room to note it; else placed, or kept until everything before
+ * it was done, and noted.
+ */
+#include <linux/minmax.h>
+#include <linux/string.h>
+
+#include "internal.h"
+
+/* Bytes received before an acknowledgment is sent, unless something is odd */
+#define RECEIVE_ACK_UNITS	65536U
+
+/* Ids of which operations a record names: the other side's, or ours */
+static bool receive_id_ok(const struct dmanic_peer *peer,
+			  const struct dmanic_record *record)
+{
+	u32 number = record->op & 0xffff;
+
+	if (record->type == DMANIC_RECORD_DATA || record->type == DMANIC_RECORD_RESULT)
+		return number < dmanic_peer_config(peer)->operations;
+	return number < peer->their_operations;
+}
+
+/* The whole frame makes sense; @end: behind its last unit */
+static enum dmanic_drop receive_check(const struct dmanic_peer *peer,
+				      const struct dmanic_frame *frame,
+				      const struct dmanic_head *head,
+				      const struct dmanic_data *data, u64 *end)
+{
+	u32 i, at = sizeof(u64) * 5, payload = 0;
+	struct dmanic_record record;
+	enum dmanic_drop drop;
+	u64 seq = data->seq;
+
+	for (i = 0; i < data->records; i++) {
+		drop = dmanic_record_decode(frame->head, head, &at, &record);
+		if (drop)
+			return drop;
+		if (!receive_id_ok(peer, &record) ||
+		    dmanic_record_payload(&record) > head->payload_length - payload)
+			return DMANIC_DROP_BAD;
+		payload += dmanic_record_payload(&record);
+		seq += dmanic_record_units(&record);
+	}
+	if (payload != head->payload_length || at != head->head_length)
+		return DMANIC_DROP_BAD;
+	*end = seq;
+	return DMANIC_DROP_NONE;
+}
+
+/* In order now: what waited for it, too */
+static void receive_advance(struct dmanic_peer *peer, u8 class, u64 now)
+{
+	struct dmanic_rx *rx = &peer->rx[class];
+	u64 reach;
+
+	for (;;) {
+		reach = dmanic_ranges_reach(&rx->got);
+		if (!rx->nr_early || rx->early[0].seq >= reach)
+			break;
+		dmanic_ranges_advance(&rx->got, rx->early[0].seq);
+		if (!dmanic_reply_do(peer, class, &rx->early[0].record, now))
+			return;
+		dmanic_ranges_advance(&rx->got, rx->early[0].seq + 1);
+		rx->nr_early--;
+		memmove(rx->early, rx->early + 1, rx->nr_early * sizeof(*rx->early));
+	}
+	dmanic_ranges_advance(&rx->got, reach);
+}
+
+/**
+ * dmanic_receive_retry() - what could not be done may be possible now
+ * @peer: whose
+ * @class: of the stream
+ * @now: time
+ */
+void dmanic_receive_retry(struct dmanic_peer *peer, u8 class, u64 now)
+{
+	struct dmanic_rx *rx = &peer->rx[class];
+	u64 before = rx->got.next;
+
+	if (!rx->nr_early)
+		return;
+	receive_advance(peer, class, now);
+	if (rx->got.next != before)
+		peer->ack_now = true;
+}
+
+static bool receive_in_order(const struct dmanic_record *record)
+{
+	switch (record->type) {
+	case DMANIC_RECORD_NOTIFY:
+	case DMANIC_RECORD_READ:
+	case DMANIC_RECORD_ATOMIC:
+		return true;
+	case DMANIC_RECORD_SKIP:
+		return record->flags & DMANIC_RECORD_END;
+	default:
+		return false;
+	}
+}
+
+/* A NOTIFY, READ or ATOMIC: at once if it is its turn, else kept */
+static enum dmanic_drop receive_act(struct dmanic_peer *peer, u8 class, u64 seq,
+				    const struct dmanic_record *record, u64 now)
+{
+	struct dmanic_rx *rx = &peer->rx[class];
+	u32 i;
+
+	if (seq == rx->got.next) {
+		if (!dmanic_reply_do(peer, class, record, now))
+			return DMANIC_DROP_ROOM;
+		return DMANIC_DROP_NONE;
+	}
+	if (rx->nr_early == rx->max_early)
+		return DMANIC_DROP_ROOM;
+	for (i = rx->nr_early; i && rx->early[i - 1].seq > seq; i--)
+		rx->early[i] = rx->early[i - 1];
+	rx->early[i].seq = seq;
+	rx->early[i].record = *record;
+	rx->nr_early++;
+	return DMANIC_DROP_NONE;
+}
+
+/* Bytes for a segment: those of them that were not there before */
+static enum dmanic_drop receive_write(struct dmanic_peer *peer, u8 class,
+				      const struct dmanic_record *record, u32 skip,
+				      const struct dmanic_frame *frame, u32 at, u32 length)
+{
+	struct dmanic_reply *reply = dmanic_reply_find(peer, record->op);
+	u32 status;
+
+	if (reply && reply->refused)
+		return DMANIC_DROP_NONE;
+	status = dmanic_peer_env(peer)->place(peer, record, skip, frame, at, length);
+	if (!status)
+		return DMANIC_DROP_NONE;
+	if (dmanic_reply_refuse(peer, class, record->op, status,
+				record->flags & DMANIC_RECORD_NOTIFIES))
+		return DMANIC_DROP_NONE;
+	return DMANIC_DROP_ROOM;
+}
+
+/* Units that are new; ROOM: they are not to be noted */
+static enum dmanic_drop receive_units(struct dmanic_peer *peer, u8 class,
+				      const struct dmanic_record *record, u64 seq, u32 units,
+				      u32 skip, const struct dmanic_frame *frame, u32 at,
+				      u64 now)
+{
+	enum dmanic_drop drop;
+
+	switch (record->type) {
+	case DMANIC_RECORD_WRITE:
+	case DMANIC_RECORD_STRIDED:
+		return receive_write(peer, class, record, skip, frame, at + skip,
+				     record->length ? units : 0);
+	case DMANIC_RECORD_DATA:
+		drop = dmanic_xfer_data(peer, class, record, skip, frame, at + skip,
+					units);
+		break;
+	case DMANIC_RECORD_RESULT:
+		drop = dmanic_xfer_result(peer, class, record);
+		break;
+	case DMANIC_RECORD_SKIP:
+		if (!(record->flags & DMANIC_RECORD_END)) {
+			if (!(record->flags & DMANIC_RECORD_NOTIFIES) ||
+			    dmanic_reply_refuse(peer, class, record->op, 0, true))
+				return DMANIC_DROP_NONE;
+			return DMANIC_DROP_ROOM;
+		}
+		fallthrough;
+	default:
+		return receive_act(peer, class, seq, record, now);
+	}
+	/* What was for nobody counts as received */
+	if (drop)
+		dmanic_peer_stats(peer)->dropped[drop]++;
+	return DMANIC_DROP_NONE;
+}
+
+/* One record; true: it brought something */
+static bool receive_record(struct dmanic_peer *peer, u8 class,
+			   const struct dmanic_record *record, u64 seq,
+			   const struct dmanic_frame *frame, u32 at, u64 now)
+{
+	u64 from = seq, end = seq + dmanic_record_units(record), length;
+	struct dmanic_rx *rx = &peer->rx[class];
+	enum dmanic_drop drop;
+	bool fresh = false;
+
+	while ((length = dmanic_ranges_missing(&rx->got, &from, end))) {
+		drop = DMANIC_DROP_ROOM;
+		if (dmanic_ranges_room(&rx->got, from, from + length))
+			drop = receive_units(peer, class, record, from, length,
+					     from - seq, frame, at, now);
+		if (drop) {
+			dmanic_peer_stats(peer)->dropped[drop]++;
+			return fresh;
+		}
+		dmanic_ranges_add(&rx->got, from, from + length);
+		/* What was done at its turn is not to be done again */
+		if (receive_in_order(record) && from == rx->got.next)
+			dmanic_ranges_advance(&rx->got, from + 1);
+		from += length;
+		fresh = true;
+	}
+	return fresh;
+}
+
+/* Whether to acknowledge now, soon, or not yet */
+static void receive_ack(struct dmanic_peer *peer, const struct dmanic_head *head,
+			bool odd, u64 now)
+{
+	u32 most = min(RECEIVE_ACK_UNITS, dmanic_peer_config(peer)->budget / 8);
+
+	if (peer->rx[DMANIC_BULK].got.nr || peer->rx[DMANIC_URGENT].got.nr)
+		most = 4 * peer->mtu;
+	peer->ack_units += head->payload_length + head->head_length;
+	if (odd || (head->flags & DMANIC_WIRE_NOW) || peer->ack_units >= most)
+		peer->ack_now = true;
+	else if (peer->ack_at == DMANIC_NEVER)
+		peer->ack_at = now + dmanic_peer_config(peer)->ack_ns;
+}
+
+/* The frame's header is right and it is for us: its payload */
+static enum dmanic_drop receive_payload(struct dmanic_peer *peer, u8 class,
+					const struct dmanic_frame *frame,
+					const struct dmanic_head *head, u64 seq)
+{
+	if (!head->payload_length || !(peer->features & DMANIC_WIRE_PAYLOAD_CRC))
+		return DMANIC_DROP_NONE;
+	if (!(head->flags & DMANIC_WIRE_CRC))
+		return DMANIC_DROP_BAD;
+	if (dmanic_peer_env(peer)->payload_crc(frame, head->head_length,
+					       head->payload_length) ==
+	    head->payload_crc)
+		return DMANIC_DROP_NONE;
+	peer->rx[class].corrupt = seq;
+	peer->ack_now = true;
+	return DMANIC_DROP_CORRUPT;
+}
+
+static void receive_records(struct dmanic_peer *peer, u8 class,
+			    const struct dmanic_frame *frame,
+			    const struct dmanic_head *head,
+			    const struct dmanic_data *data, bool *fresh, u64 now)
+{
+	u32 i, at = sizeof(u64) * 5, payload = head->head_length;
+	struct dmanic_record record;
+	u64 seq = data->seq;
+
+	for (i = 0; i < data->records; i++) {
+		if (dmanic_record_decode(frame->head, head, &at, &record))
+			return;
+		*fresh |= receive_record(peer, class, &record, seq, frame, payload, now);
+		seq += dmanic_record_units(&record);
+		payload += dmanic_record_payload(&record);
+	}
+}
+
+/**
+ * dmanic_receive_data() - a DATA frame of an open connection
+ * @peer: whose
+ * @frame: it
+ * @head: of it
+ * @now: time
+ *
+ * Return: 0, or why nothing of it counts.
+ */
+enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
+				     const struct dmanic_frame *frame,
+				     const struct dmanic_head *head, u64 now)
+{
+	u8 class = head->flags & DMANIC_WIRE_URGENT ? DMANIC_URGENT : DMANIC_BULK;
+	struct dmanic_rx *rx = &peer->rx[class];
+	struct dmanic_data data;
+	enum dmanic_drop drop;
+	bool fresh = false;
+	u32 ranges;
+	u64 end, next;
+
+	drop = dmanic_data_decode(frame->head, head, &data);
+	if (!drop)
+		drop = receive_check(peer, frame, head, &data, &end);
+	if (drop)
+		return drop;
+	/* Neither wraps: a frame has 64 KiB at most */
+	if (end < data.seq ||
+	    (end > rx->got.next && end - rx->got.next > DMANIC_REACH))
+		return DMANIC_DROP_WINDOW;
+	drop = receive_payload(peer, class, frame, head, data.seq);
+	if (drop)
+		return drop;
+	peer->echo = data.stamp;
+	peer->echo_at = now;
+	ranges = rx->got.nr;
+	next = rx->got.next;
+	receive_records(peer, class, frame, head, &data, &fresh, now);
+	receive_advance(peer, class, now);
+	if (!fresh) {
+		peer->ack_duplicates++;
+		dmanic_peer_stats(peer)->duplicates++;
+	}
+	/* A refusal of ours may have been waited for */
+	if (rx->got.next != next)
+		dmanic_tx_settle(peer, class);
+	receive_ack(peer, head, !fresh || rx->got.nr != ranges, now);
+	return DMANIC_DROP_NONE;
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * reply.c - what is done for the other side, in order, and what it is owed
+ *
+ * The other side names its operations by a bounded number of ids; each has a slot
+ * here, taken as long as something is owed for it: the RESULT until it is
+ * acknowledged, the data of a READ until they are, and that an operation was
+ * refused until its NOTIFY has been passed over. What would need a slot that is
+ * taken by an older operation is not accepted: it comes again.
+ */
+#include <linux/container_of.h>
+
+#include "internal.h"
+
+static struct dmanic_reply *reply_of(struct dmanic_xfer *xfer)
+{
+	return container_of(xfer, struct dmanic_reply, xfer);
+}
+
+/**
+ * dmanic_reply_find() - what is owed for an operation of the other side
+ * @peer: the other side
+ * @id: of its operation; its number was checked
+ *
+ * Return: its slot, or NULL when nothing is.
+ */
+struct dmanic_reply *dmanic_reply_find(struct dmanic_peer *peer, u32 id)
+{
+	struct dmanic_reply *reply = &peer->reply[id & 0xffff];
+
+	return reply->used && reply->id == id ? reply : NULL;
+}
+
+static bool reply_busy(struct dmanic_peer *peer, u32 id)
+{
+	struct dmanic_reply *reply = &peer->reply[id & 0xffff];
+
+	return reply->used && reply->id != id;
+}
+
+static struct dmanic_reply *reply_take(struct dmanic_peer *peer, u8 class, u32 id)
+{
+	struct dmanic_reply *reply = &peer->reply[id & 0xffff];
+
+	if (reply->used)
+		return reply;
+	*reply = (struct dmanic_reply) {
+		.id = id,
+		.class = class,
+		.used = true,
+		.xfer = {
+			.kind = DMANIC_XFER_REPLY,
+			.class = class,
+			.id = id,
+		},
+	};
+	INIT_LIST_HEAD(&reply->xfer.entry);
+	peer->nr_replies++;
+	return reply;
+}
+
+static void reply_release(struct dmanic_peer *peer, struct dmanic_reply *reply)
+{
+	if (reply->ending || reply->xfer.extents || reply->xfer.flow)
+		return;
+	if (reply->reading)
+		dmanic_peer_env(peer)->read_end(peer, &reply->xfer);
+	reply->used = false;
+	peer->nr_replies--;
+}
+
+static void reply_result(struct dmanic_peer *peer, struct dmanic_reply *reply, u32 status,
+			 u64 value)
+{
+	reply->xfer.status = status;
+	reply->xfer.result = value;
+	dmanic_tx_add(&peer->tx[reply->class], DMANIC_RECORD_RESULT, 1, &reply->xfer,
+		      reply->id);
+	if (!status)
+		return;
+	reply->refused = true;
+	peer->rx[reply->class].reject = peer->tx[reply->class].end;
+	dmanic_peer_stats(peer)->refused++;
+}
+
+/**
+ * dmanic_reply_refuse() - an operation of the other side fails
+ * @peer: the other side
+ * @class: of the stream
+ * @id: of the operation
+ * @status: why; DMANIC_STATUS_OK: it knows, but its NOTIFY is not to be raised
+ * @ending: a NOTIFY of it is to come
+ *
+ * Return: false when this cannot be noted now.
+ */
+bool dmanic_reply_refuse(struct dmanic_peer *peer, u8 class, u32 id, u32 status,
+			 bool ending)
+{
+	struct dmanic_reply *reply;
+
+	if (reply_busy(peer, id))
+		return false;
+	reply = reply_take(peer, class, id);
+	/* Who reuses the id of a READ that is not done harms only himself */
+	if (reply->class != class || reply->reading)
+		return true;
+	reply->ending |= ending;
+	if (!reply->refused && status)
+		reply_result(peer, reply, status, 0);
+	reply->refused = true;
+	reply_release(peer, reply);
+	return true;
+}
+
+static void reply_end(struct dmanic_peer *peer, struct dmanic_reply *reply)
+{
+	reply->ending = false;
+	reply_release(peer, reply);
+}
+
+static bool reply_notify(struct dmanic_peer *peer, u8 class,
+			 const struct dmanic_record *record)
+{
+	struct dmanic_reply *reply = dmanic_reply_find(peer, record->op);
+	u32 status;
+
+	if (reply && reply->refused) {
+		reply_end(peer, reply);
+		return true;
+	}
+	if (reply_busy(peer, record->op))
+		return false;
+	status = dmanic_peer_env(peer)->notify(peer, record);
+	return !status || dmanic_reply_refuse(peer, class, record->op, status, false);
+}
+
+static void reply_read(struct dmanic_peer *peer, struct dmanic_reply *reply,
+		       const struct dmanic_record *record)
+{
+	struct dmanic_tx *tx = &peer->tx[reply->class];
+	struct dmanic_xfer *xfer = &reply->xfer;
+	u32 status;
+
+	xfer->segment = record->segment;
+	xfer->offset = record->offset;
+	xfer->length = record->value;
+	xfer->block = record->block;
+	xfer->stride = record->stride;
+	status = dmanic_peer_env(peer)->read_begin(peer, record, xfer);
+	if (status || !xfer->length) {
+		if (!status)
+			dmanic_peer_env(peer)->read_end(peer, xfer);
+		reply_result(peer, reply, status, 0);
+		return;
+	}
+	reply->reading = true;
+	xfer->flow = &tx->replies;
+	list_add_tail(&xfer->entry, &tx->replies.xfers);
+	if (list_empty(&tx->replies.turn))
+		list_add_tail(&tx->replies.turn, &tx->turns);
+}
+
+/**
+ * dmanic_reply_do() - do what has to be done in order
+ * @peer: who asks
+ * @class: of the stream
+ * @record: NOTIFY, READ, ATOMIC, or SKIP with END; all before it was done
+ * @now: time
+ *
+ * Return: false when it cannot be done now, and nothing was.
+ */
+bool dmanic_reply_do(struct dmanic_peer *peer, u8 class,
+		     const struct dmanic_record *record, u64 now)
+{
+	struct dmanic_reply *reply = dmanic_reply_find(peer, record->op);
+	u64 old = 0;
+	u32 status;
+
+	switch (record->type) {
+	case DMANIC_RECORD_NOTIFY:
+		return reply_notify(peer, class, record);
+	case DMANIC_RECORD_SKIP:
+		if (reply && reply->refused)
+			reply_end(peer, reply);
+		return true;
+	}
+	if (reply_busy(peer, record->op))
+		return false;
+	if (reply)
+		return true; /* of a liar */
+	reply = reply_take(peer, class, record->op);
+	if (record->type == DMANIC_RECORD_READ) {
+		reply_read(peer, reply, record);
+	} else {
+		status = dmanic_peer_env(peer)->atomic(peer, record, &old);
+		reply_result(peer, reply, status, old);
+	}
+	dmanic_peer_wait(peer, now);
+	return true;
+}
+
+/**
+ * dmanic_reply_retired() - something owed was acknowledged
+ * @peer: by whom
+ * @xfer: of what
+ */
+void dmanic_reply_retired(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
+	reply_release(peer, reply_of(xfer));
+}
+
+/**
+ * dmanic_reply_cancel() - the data of a READ cannot be sent any more
+ * @peer: who asked
+ * @xfer: the READ
+ * @status: why
+ */
+void dmanic_reply_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 status)
+{
+	struct dmanic_tx *tx = &peer->tx[xfer->class];
+	struct dmanic_reply *reply = reply_of(xfer);
+
+	if (!reply->reading)
+		return;
+	dmanic_tx_forget(tx, xfer);
+	reply->reading = false;
+	if (xfer->flow) {
+		xfer->flow = NULL;
+		list_del_init(&xfer->entry);
+		if (list_empty(&tx->replies.xfers))
+			list_del_init(&tx->replies.turn);
+	}
+	dmanic_peer_env(peer)->read_end(peer, xfer);
+	reply_result(peer, reply, status, 0);
+}
+
+/**
+ * dmanic_reply_drop_all() - the connection is gone: nothing is owed
+ * @peer: whose
+ */
+void dmanic_reply_drop_all(struct dmanic_peer *peer)
+{
+	u32 i, operations = dmanic_peer_config(peer)->operations;
+	struct dmanic_reply *reply;
+
+	for (i = 0; i < operations && peer->nr_replies; i++) {
+		reply = &peer->reply[i];
+		if (!reply->used)
+			continue;
+		if (reply->reading)
+			dmanic_peer_env(peer)->read_end(peer, &reply->xfer);
+		reply->used = false;
+		peer->nr_replies--;
+	}
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * wire.c - the common header, the frames of the handshake, ACK
+ *
+ * Pure functions of bytes. Encoders are given room for DMANIC_WIRE_HEAD_MAX
+ * bytes and return how many they used.
+ */
+#include <asm/byteorder.h>
+#include <linux/build_bug.h>
+#include <linux/crc32.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+
+#include "wire_format.h"
+
+static u32 wire_crc(const void *frame, u32 head_length)
+{
+	static const u8 none[sizeof(__be32)];
+	const u8 *bytes = frame;
+	u32 at = offsetof(struct wire_common, head_crc);
+	u32 crc;
+
+	crc = __crc32c_le(~0U, bytes, at);
+	crc = __crc32c_le(crc, none, sizeof(none));
+	at += sizeof(none);
+	return ~__crc32c_le(crc, bytes + at, head_length - at);
+}
+
+/**
+ * dmanic_head_seal() - set the checksum of a head, when all else is there
+ * @frame: the head
+ * @head_length: of it
+ */
+void dmanic_head_seal(void *frame, u32 head_length)
+{
+	struct wire_common *common = frame;
+
+	common->head_crc = cpu_to_be32(wire_crc(frame, head_length));
+}
+
+/**
+ * dmanic_wire_pull() - how much of a frame has to be contiguous
+ * @frame: its first bytes
+ * @linear: how many there are
+ *
+ * Return: bytes that dmanic_head_decode() wants to see, as the frame says; 0:
+ * it is none.
+ */
+u32 dmanic_wire_pull(const void *frame, u32 linear)
+{
+	const struct wire_common *common = frame;
+
+	return linear < sizeof(*common) ? 0 : be16_to_cpu(common->head_length);
+}
+
+/* Which flags a type may have */
+static const u8 wire_flags[DMANIC_WIRE_TYPES] = {
+	[DMANIC_WIRE_HELLO] = DMANIC_WIRE_REPLY,
+	[DMANIC_WIRE_ANSWER] = DMANIC_WIRE_DONE,
+	[DMANIC_WIRE_DATA] = DMANIC_WIRE_CRC | DMANIC_WIRE_URGENT | DMANIC_WIRE_NOW,
+};
+
+/**
+ * dmanic_head_decode() - the common header
+ * @frame: the frame's first bytes
+ * @linear: how many are contiguous
+ * @length: of the frame
+ * @head: out; of a frame of another version @version, @type and @tag are set,
+ *	for these stay where they are in all versions
+ *
+ * Return: 0, or why to drop it.
+ */
+enum dmanic_drop dmanic_head_decode(const void *frame, u32 linear, u32 length,
+				    struct dmanic_head *head)
+{
+	const struct wire_common *common = frame;
+
+	if (linear < sizeof(*common) || length < linear)
+		return DMANIC_DROP_SHORT;
+	head->version = common->version;
+	head->type = common->type;
+	head->flags = common->flags;
+	head->head_length = be16_to_cpu(common->head_length);
+	head->payload_length = be16_to_cpu(common->payload_length);
+	head->payload_crc = be32_to_cpu(common->payload_crc);
+	head->tag = be64_to_cpu(common->tag);
+	if (head->head_length < sizeof(*common) || head->head_length > linear ||
+	    head->head_length > DMANIC_WIRE_HEAD_MAX ||
+	    head->payload_length > length - head->head_length)
+		return DMANIC_DROP_SHORT;
+	if (be32_to_cpu(common->head_crc) != wire_crc(frame, head->head_length))
+		return DMANIC_DROP_CHECKSUM;
+	if (head->version < DMANIC_WIRE_MIN || head->version > DMANIC_WIRE_MAX)
+		return DMANIC_DROP_VERSION;
+	if (!head->type || head->type >= DMANIC_WIRE_TYPES || common->reserved)
+		return DMANIC_DROP_TYPE;
+	if (head->flags & DMANIC_WIRE_AUTH)
+		return DMANIC_DROP_AUTH;
+	if (head->flags & ~wire_flags[head->type])
+		return DMANIC_DROP_TYPE;
+	if (head->type != DMANIC_WIRE_DATA && head->payload_length)
+		return DMANIC_DROP_BAD;
+	if (!(head->flags & DMANIC_WIRE_CRC) && head->payload_crc)
+		return DMANIC_DROP_TYPE;
+	return DMANIC_DROP_NONE;
+}
+
+/* Begins a frame without payload; the caller fills the rest and seals it */
+void wire_begin(void *frame, u8 type, u8 flags, u64 tag, u32 head_length)
+{
+	struct wire_common *common = frame;
+
+	*common = (struct wire_common) {
+		.version = DMANIC_WIRE_MAX,
+		.type = type,
+		.flags = flags,
+		.head_length = cpu_to_be16(head_length),
+		.tag = cpu_to_be64(tag),
+	};
+}
+
+/**
+ * dmanic_hello_encode() - HELLO, INIT or ANSWER
+ * @frame: out
+ * @type: which of them
+ * @flags: DMANIC_WIRE_REPLY, DMANIC_WIRE_DONE
+ * @tag: the receiver's, zero when it has none yet
+ * @hello: the rest
+ *
+ * Return: length of the frame.
+ */
+u32 dmanic_hello_encode(void *frame, u8 type, u8 flags, u64 tag,
+			const struct dmanic_hello *hello)
+{
+	struct wire_hello *wire = frame;
+
+	wire_begin(frame, type, flags, tag, sizeof(*wire));
+	wire->node = cpu_to_be32(hello->node);
+	wire->to = cpu_to_be32(hello->to);
+	wire->incarnation = cpu_to_be64(hello->incarnation);
+	wire->tag = cpu_to_be64(hello->tag);
+	wire->mtu = cpu_to_be32(hello->mtu);
+	wire->features = cpu_to_be32(hello->features);
+	wire->operations = cpu_to_be16(hello->operations);
+	wire->version_min = hello->version_min;
+	wire->version_max = hello->version_max;
+	wire->window = cpu_to_be32(hello->window);
+	dmanic_head_seal(frame, sizeof(*wire));
+	return sizeof(*wire);
+}
+
+/**
+ * dmanic_hello_decode() - HELLO, INIT or ANSWER
+ * @frame: the frame
+ * @head: of it
+ * @hello: out
+ *
+ * Values are within bounds afterwards, and make sense. A frame may be longer:
+ * what a later version adds is ignored.
+ *
+ * Return: 0, or why to drop it.
+ */
+enum dmanic_drop dmanic_hello_decode(const void *frame, const struct dmanic_head *head,
+				     struct dmanic_hello *hello)
+{
+	const struct wire_hello *wire = frame;
+
+	if (head->head_length < sizeof(*wire))
+		return DMANIC_DROP_SHORT;
+	hello->node = be32_to_cpu(wire->node);
+	hello->to = be32_to_cpu(wire->to);
+	hello->incarnation = be64_to_cpu(wire->incarnation);
+	hello->tag = be64_to_cpu(wire->tag);
+	hello->mtu = be32_to_cpu(wire->mtu);
+	hello->features = be32_to_cpu(wire->features);
+	hello->operations = be16_to_cpu(wire->operations);
+	hello->version_min = wire->version_min;
+	hello->version_max = wire->version_max;
+	hello->window = be32_to_cpu(wire->window);
+	if (hello->node == DMANIC_WIRE_NOBODY || hello->mtu < DMANIC_WIRE_MTU_MIN ||
+	    !hello->operations || hello->version_min > hello->version_max ||
+	    !hello->window)
+		return DMANIC_DROP_BAD;
+	if (!hello->tag != (head->type == DMANIC_WIRE_HELLO))
+		return DMANIC_DROP_BAD;
+	if (head->type != DMANIC_WIRE_HELLO && hello->to == DMANIC_WIRE_NOBODY)
+		return DMANIC_DROP_BAD;
+	return DMANIC_DROP_NONE;
+}
+
+/**
+ * dmanic_refuse_encode() - REFUSE
+ * @frame: out
+ * @tag: of who is refused
+ * @refuse: the rest
+ *
+ * Return: length of the frame.
+ */
+u32 dmanic_refuse_encode(void *frame, u64 tag, const struct dmanic_refuse *refuse)
+{
+	struct wire_refuse *wire = frame;
+
+	wire_begin(frame, DMANIC_WIRE_REFUSE, 0, tag, sizeof(*wire));
+	wire->node = cpu_to_be32(refuse->node);
+	wire->reason = refuse->reason;
+	wire->version_min = refuse->version_min;
+	wire->version_max = refuse->version_max;
+	wire->reserved = 0;
+	dmanic_head_seal(frame, sizeof(*wire));
+	return sizeof(*wire);
+}
+
+/**
+ * dmanic_refuse_decode() - REFUSE
+ * @frame: the frame
+ * @head: of it
+ * @refuse: out
+ *
+ * Return: 0, or why to drop it.
+ */
+enum dmanic_drop dmanic_refuse_decode(const void *frame, const struct dmanic_head *head,
+				      struct dmanic_refuse *refuse)
+{
+	const struct wire_refuse *wire = frame;
+
+	if (head->head_length < sizeof(*wire))
+		return DMANIC_DROP_SHORT;
+	refuse->node = be32_to_cpu(wire->node);
+	refuse->reason = wire->reason;
+	refuse->version_min = wire->version_min;
+	refuse->version_max = wire->version_max;
+	if (!refuse->reason || refuse->version_min > refuse->version_max)
+		return DMANIC_DROP_BAD;
+	return DMANIC_DROP_NONE;
+}
+
+/**
+ * dmanic_reset_encode() - RESET
+ * @frame: out
+ * @tag: that is not known here
+ * @node: id of this node
+ * @incarnation: of this node
+ *
+ * Return: length of the frame.
+ */
+u32 dmanic_reset_encode(void *frame, u64 tag, u32 node, u64 incarnation)
+{
+	struct wire_reset *wire = frame;
+
+	wire_begin(frame, DMANIC_WIRE_RESET, 0, tag, sizeof(*wire));
+	wire->node = cpu_to_be32(node);
+	wire->reserved = 0;
+	wire->incarnation = cpu_to_be64(incarnation);
+	dmanic_head_seal(frame, sizeof(*wire));
+	return sizeof(*wire);
+}
+
+/**
+ * dmanic_reset_decode() - RESET
+ * @frame: the frame
+ * @head: of it
+ * @node: out: who sent it
+ * @incarnation: out: of it
+ *
+ * Return: 0, or why to drop it.
+ */
+enum dmanic_drop dmanic_reset_decode(const void *frame, const struct dmanic_head *head,
+				     u32 *node, u64 *incarnation)
+{
+	const struct wire_reset *wire = frame;
+
+	if (head->head_length < sizeof(*wire))
+		return DMANIC_DROP_SHORT;
+	*node = be32_to_cpu(wire->node);
+	*incarnation = be64_to_cpu(wire->incarnation);
+	return DMANIC_DROP_NONE;
+}
+
+/**
+ * dmanic_probe_encode() - PROBE
+ * @frame: out
+ * @tag: of the receiver
+ *
+ * Return: length of the frame.
+ */
+u32 dmanic_probe_encode(void *frame, u64 tag)
+{
+	wire_begin(frame, DMANIC_WIRE_PROBE, 0, tag, DMANIC_WIRE_COMMON);
+	dmanic_head_seal(frame, DMANIC_WIRE_COMMON);
+	return DMANIC_WIRE_COMMON;
+}
+
+/**
+ * dmanic_ack_encode() - ACK
+ * @frame: out
+ * @tag: of the receiver
+ * @ack: the rest
+ *
+ * Return: length of the frame.
+ */
+u32 dmanic_ack_encode(void *frame, u64 tag, const struct dmanic_ack *ack)
+{
+	u32 i, nr = ack->stream[0].nr + ack->stream[1].nr;
+	struct wire_ack *wire = frame;
+	u32 length = sizeof(*wire) + nr * sizeof(wire->range[0]);
+
+	wire_begin(frame, DMANIC_WIRE_ACK, 0, tag, length);
+	wire->number = cpu_to_be32(ack->number);
+	wire->echo = cpu_to_be32(ack->echo);
+	wire->held = cpu_to_be32(ack->held);
+	wire->window = cpu_to_be32(ack->window);
+	wire->duplicates = cpu_to_be32(ack->duplicates);
+	for (i = 0; i < DMANIC_CLASSES; i++) {
+		wire->nr[i] = cpu_to_be16(ack->stream[i].nr);
+		wire->stream[i].next = cpu_to_be64(ack->stream[i].next);
+		wire->stream[i].reject = cpu_to_be64(ack->stream[i].reject);
+		wire->stream[i].corrupt = cpu_to_be64(ack->stream[i].corrupt);
+	}
+	for (i = 0; i < nr; i++) {
+		wire->range[i].after = cpu_to_be32(ack->range[i].after);
+		wire->range[i].length = cpu_to_be32(ack->range[i].length);
+	}
+	dmanic_head_seal(frame, length);
+	return length;
+}
+
+/**
+ * dmanic_ack_decode() - ACK
+ * @frame: the frame
+ * @head: of it
+ * @ack: out
+ *
+ * Whether positions were ever sent is for the caller to see.
+ *
+ * Return: 0, or why to drop it.
+ */
+enum dmanic_drop dmanic_ack_decode(const void *frame, const struct dmanic_head *head,
+				   struct dmanic_ack *ack)
+{
+	const struct wire_ack *wire = frame;
+	u32 i, nr = 0;
+
+	if (head->head_length < sizeof(*wire))
+		return DMANIC_DROP_SHORT;
+	ack->number = be32_to_cpu(wire->number);
+	ack->echo = be32_to_cpu(wire->echo);
+	ack->held = be32_to_cpu(wire->held);
+	ack->window = be32_to_cpu(wire->window);
+	ack->duplicates = be32_to_cpu(wire->duplicates);
+	for (i = 0; i < DMANIC_CLASSES; i++) {
+		ack->stream[i].nr = be16_to_cpu(wire->nr[i]);
+		ack->stream[i].next = be64_to_cpu(wire->stream[i].next);
+		ack->stream[i].reject = be64_to_cpu(wire->stream[i].reject);
+		ack->stream[i].corrupt = be64_to_cpu(wire->stream[i].corrupt);
+		nr += ack->stream[i].nr;
+	}
+	if (nr > DMANIC_WIRE_RANGES)
+		return DMANIC_DROP_BAD;
+	if (head->head_length != sizeof(*wire) + nr * sizeof(wire->range[0]))
+		return DMANIC_DROP_SHORT;
+	for (i = 0; i < nr; i++) {
+		ack->range[i].after = be32_to_cpu(wire->range[i].after);
+		ack->range[i].length = be32_to_cpu(wire->range[i].length);
+		if (!ack->range[i].length)
+			return DMANIC_DROP_BAD;
+	}
+	return DMANIC_DROP_NONE;
+}

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * wire_data.c - DATA frames: their records, and cutting one into many
+ *
+ * A frame is made by dmanic_data_begin(), dmanic_record_encode() for each record,
+ * dmanic_data_end(), and dmanic_data_seal() when the payload's checksum is
+ * known.
+ */
+#include <asm/byteorder.h>
+#include <linux/build_bug.h>
+#include <linux/stddef.h>
+#include <linux/string.h>
+
+#include <linux/dmanic_ring.h>
+
+#include "wire_format.h"
+
+static const u8 record_size[DMANIC_RECORD_TYPES] = {
+	[DMANIC_RECORD_WRITE] = sizeof(struct wire_write),
+	[DMANIC_RECORD_STRIDED] = sizeof(struct wire_strided),
+	[DMANIC_RECORD_NOTIFY] = sizeof(struct wire_notify),
+	[DMANIC_RECORD_READ] = sizeof(struct wire_read),
+	[DMANIC_RECORD_ATOMIC] = sizeof(struct wire_atomic),
+	[DMANIC_RECORD_DATA] = sizeof(struct wire_read_data),
+	[DMANIC_RECORD_RESULT] = sizeof(struct wire_result),
+	[DMANIC_RECORD_SKIP] = sizeof(struct wire_skip),
+};
+
+static const u8 record_flags[DMANIC_RECORD_TYPES] = {
+	[DMANIC_RECORD_WRITE] = DMANIC_RECORD_NOTIFIES,
+	[DMANIC_RECORD_STRIDED] = DMANIC_RECORD_NOTIFIES,
+	[DMANIC_RECORD_SKIP] = DMANIC_RECORD_NOTIFIES | DMANIC_RECORD_END,
+};
+
+/**
+ * dmanic_record_size() - bytes of a record's header
+ * @type: enum dmanic_record_type
+ *
+ * Return: bytes.
+ */
+u32 dmanic_record_size(u8 type)
+{
+	return record_size[type];
+}
+
+/**
+ * dmanic_data_begin() - begin a DATA frame
+ * @frame: out
+ *
+ * Return: where the first record goes.
+ */
+u32 dmanic_data_begin(void *frame)
+{
+	memset(frame, 0, sizeof(struct wire_data));
+	return sizeof(struct wire_data);
+}
+
+/**
+ * dmanic_record_encode() - add a record
+ * @frame: of dmanic_data_begin()
+ * @at: where it goes; there is room for dmanic_record_size()
+ * @record: it
+ *
+ * Return: where the next one goes.
+ */
+u32 dmanic_record_encode(void *frame, u32 at, const struct dmanic_record *record)
+{
+	void *to = (u8 *)frame + at;
+	struct wire_record *wire = to;
+	struct wire_strided *strided = to;
+	struct wire_read_data *data = to;
+	struct wire_atomic *atomic = to;
+	struct wire_notify *notify = to;
+	struct wire_result *result = to;
+	struct wire_write *write = to;
+	struct wire_skip *skip = to;
+	struct wire_read *read = to;
+
+	memset(to, 0, record_size[record->type]);
+	wire->type = record->type;
+	wire->flags = record->flags;
+	wire->opcode = record->opcode;
+	wire->op = cpu_to_be32(record->op);
+	switch (record->type) {
+	case DMANIC_RECORD_STRIDED:
+		strided->position = cpu_to_be64(record->position);
+		strided->block = cpu_to_be32(record->block);
+		strided->stride = cpu_to_be32(record->stride);
+		fallthrough;
+	case DMANIC_RECORD_WRITE:
+		write->length = cpu_to_be32(record->length);
+		write->segment = cpu_to_be32(record->segment);
+		write->key = cpu_to_be64(record->key);
+		write->offset = cpu_to_be64(record->offset);
+		break;
+	case DMANIC_RECORD_NOTIFY:
+		notify->irq = cpu_to_be32(record->segment);
+		notify->key = cpu_to_be64(record->key);
+		notify->payload = cpu_to_be64(record->value);
+		break;
+	case DMANIC_RECORD_READ:
+		read->segment = cpu_to_be32(record->segment);
+		read->key = cpu_to_be64(record->key);
+		read->offset = cpu_to_be64(record->offset);
+		read->bytes = cpu_to_be64(record->value);
+		read->block = cpu_to_be32(record->block);
+		read->stride = cpu_to_be32(record->stride);
+		break;
+	case DMANIC_RECORD_ATOMIC:
+		atomic->segment = cpu_to_be32(record->segment);
+		atomic->key = cpu_to_be64(record->key);
+		atomic->offset = cpu_to_be64(record->offset);
+		atomic->operand = cpu_to_be64(record->value);
+		atomic->compare = cpu_to_be64(record->compare);
+		break;
+	case DMANIC_RECORD_DATA:
+		data->length = cpu_to_be32(record->length);
+		data->position = cpu_to_be64(record->position);
+		break;
+	case DMANIC_RECORD_RESULT:
+		result->status = cpu_to_be32(record->status);
+		result->value = cpu_to_be64(record->value);
+		break;
+	case DMANIC_RECORD_SKIP:
+		skip->length = cpu_to_be32(record->length);
+		break;
+	}
+	return at + record_size[record->type];
+}
+
+/**
+ * dmanic_data_end() - the frame's own header, when all records are in
+ * @frame: of dmanic_data_begin()
+ * @head_length: of the head
+ * @flags: DMANIC_WIRE_*
+ * @tag: the receiver's
+ * @data: the rest
+ * @payload_length: bytes of all records
+ *
+ * The frame wants dmanic_data_seal() yet.
+ */
+void dmanic_data_end(void *frame, u32 head_length, u8 flags, u64 tag,
+		     const struct dmanic_data *data, u32 payload_length)
+{
+	struct wire_data *wire = frame;
+
+	wire_begin(frame, DMANIC_WIRE_DATA, flags, tag, head_length);
+	wire->common.payload_length = cpu_to_be16(payload_length);
+	wire->seq = cpu_to_be64(data->seq);
+	wire->stamp = cpu_to_be32(data->stamp);
+	wire->records = cpu_to_be16(data->records);
+}
+
+/**
+ * dmanic_data_seal() - the checksums
+ * @frame: the head
+ * @payload_crc: CRC32C of the payload, or NULL
+ */
+void dmanic_data_seal(void *frame, const u32 *payload_crc)
+{
+	struct wire_common *common = frame;
+
+	common->flags &= ~DMANIC_WIRE_CRC;
+	common->payload_crc = 0;
+	if (payload_crc) {
+		common->flags |= DMANIC_WIRE_CRC;
+		common->payload_crc = cpu_to_be32(*payload_crc);
+	}
+	dmanic_head_seal(frame, be16_to_cpu(common->head_length));
+}
+
+/**
+ * dmanic_data_decode() - a DATA frame's own header
+ * @frame: the frame
+ * @head: of it
+ * @data: out
+ *
+ * Return: 0, or why to drop it.
+ */
+enum dmanic_drop dmanic_data_decode(const void *frame, const struct dmanic_head *head,
+				    struct dmanic_data *data)
+{
+	const struct wire_data *wire = frame;
+
+	if (head->head_length < sizeof(*wire))
+		return DMANIC_DROP_SHORT;
+	data->seq = be64_to_cpu(wire->seq);
+	data->stamp = be32_to_cpu(wire->stamp);
+	data->records = be16_to_cpu(wire->records);
+	if (wire->reserved)
+		return DMANIC_DROP_TYPE;
+	if (!data->records || data->records > DMANIC_WIRE_RECORDS)
+		return DMANIC_DROP_BAD;
+	return DMANIC_DROP_NONE;
+}
+
+static enum dmanic_drop record_check(const struct dmanic_record *record)
+{
+	switch (record->type) {
+	case DMANIC_RECORD_STRIDED:
+		/* Blocks do not overlap, and where one is can be computed */
+		if (!record->block || record->stride < record->block ||
+		    record->position + record->length < record->position)
+			return DMANIC_DROP_BAD;
+		break;
+	case DMANIC_RECORD_READ:
+		if (record->block && record->stride < record->block)
+			return DMANIC_DROP_BAD;
+		if (!record->block && record->stride)
+			return DMANIC_DROP_BAD;
+		break;
+	case DMANIC_RECORD_ATOMIC:
+		if (record->opcode < DMANIC_OP_FETCH_ADD ||
+		    record->opcode > DMANIC_OP_SWAP)
+			return DMANIC_DROP_BAD;
+		break;
+	case DMANIC_RECORD_DATA:
+		if (!record->length ||
+		    record->position + record->length < record->position)
+			return DMANIC_DROP_BAD;
+		break;
+	case DMANIC_RECORD_RESULT:
+		if (record->status >= DMANIC_STATUS_COUNT)
+			return DMANIC_DROP_BAD;
+		break;
+	case DMANIC_RECORD_SKIP:
+		if (!record->length || record->length > DMANIC_WIRE_FRAME_MAX)
+			return DMANIC_DROP_BAD;
+		break;
+	}
+	return DMANIC_DROP_NONE;
+}
+
+/**
+ * dmanic_record_decode() - the next record
+ * @frame: the frame
+ * @head: of it
+ * @at: where the record is; then where the next one is
+ * @record: out
+ *
+ * Whether lengths agree with the payload is for the caller to see.
+ *
+ * Return: 0, or why to drop the frame.
+ */
+enum dmanic_drop dmanic_record_decode(const void *frame, const struct dmanic_head *head,
+				      u32 *at, struct dmanic_record *record)
+{
+	const void *from = (const u8 *)frame + *at;
+	const struct wire_record *wire = from;
+	const struct wire_strided *strided = from;
+	const struct wire_read_data *data = from;
+	const struct wire_atomic *atomic = from;
+	const struct wire_notify *notify = from;
+	const struct wire_result *result = from;
+	const struct wire_write *write = from;
+	const struct wire_skip *skip = from;
+	const struct wire_read *read = from;
+	__be32 reserved = 0;
+
+	if (*at > head->head_length || head->head_length - *at < sizeof(*wire))
+		return DMANIC_DROP_SHORT;
+	if (!wire->type || wire->type >= DMANIC_RECORD_TYPES || wire->reserved ||
+	    wire->flags & ~record_flags[wire->type] ||
+	    (wire->opcode && wire->type != DMANIC_RECORD_ATOMIC))
+		return DMANIC_DROP_TYPE;
+	if (head->head_length - *at < record_size[wire->type])
+		return DMANIC_DROP_SHORT;
+	memset(record, 0, sizeof(*record));
+	record->type = wire->type;
+	record->flags = wire->flags;
+	record->opcode = wire->opcode;
+	record->op = be32_to_cpu(wire->op);
+	switch (wire->type) {
+	case DMANIC_RECORD_STRIDED:
+		record->position = be64_to_cpu(strided->position);
+		record->block = be32_to_cpu(strided->block);
+		record->stride = be32_to_cpu(strided->stride);
+		fallthrough;
+	case DMANIC_RECORD_WRITE:
+		record->length = be32_to_cpu(write->length);
+		record->segment = be32_to_cpu(write->segment);
+		record->key = be64_to_cpu(write->key);
+		record->offset = be64_to_cpu(write->offset);
+		break;
+	case DMANIC_RECORD_NOTIFY:
+		reserved = notify->reserved;
+		record->segment = be32_to_cpu(notify->irq);
+		record->key = be64_to_cpu(notify->key);
+		record->value = be64_to_cpu(notify->payload);
+		break;
+	case DMANIC_RECORD_READ:
+		reserved = read->reserved;
+		record->segment = be32_to_cpu(read->segment);
+		record->key = be64_to_cpu(read->key);
+		record->offset = be64_to_cpu(read->offset);
+		record->value = be64_to_cpu(read->bytes);
+		record->block = be32_to_cpu(read->block);
+		record->stride = be32_to_cpu(read->stride);
+		break;
+	case DMANIC_RECORD_ATOMIC:
+		reserved = atomic->reserved;
+		record->segment = be32_to_cpu(atomic->segment);
+		record->key = be64_to_cpu(atomic->key);
+		record->offset = be64_to_cpu(atomic->offset);
+		record->value = be64_to_cpu(atomic->operand);
+		record->compare = be64_to_cpu(atomic->compare);
+		break;
+	case DMANIC_RECORD_DATA:
+		reserved = data->reserved;
+		record->length = be32_to_cpu(data->length);
+		record->position = be64_to_cpu(data->position);
+		break;
+	case DMANIC_RECORD_RESULT:
+		reserved = result->reserved;
+		record->status = be32_to_cpu(result->status);
+		record->value = be64_to_cpu(result->value);
+		break;
+	case DMANIC_RECORD_SKIP:
+		reserved = skip->reserved;
+		record->length = be32_to_cpu(skip->length);
+		break;
+	}
+	*at += record_size[wire->type];
+	return reserved ? DMANIC_DROP_TYPE : record_check(record);
+}
+
+/**
+ * dmanic_data_cut() - the head of a piece of a frame with one record of data
+ * @frame: head of the whole frame
+ * @from: where the piece begins in the payload
+ * @length: of the piece
+ * @piece: out; wants dmanic_data_seal() yet
+ *
+ * How a link makes frames of a path's size out of a large one. Only the last
+ * piece asks for an acknowledgment.
+ *
+ * Return: length of the head, the same as @frame's.
+ */
+u32 dmanic_data_cut(const void *frame, u32 from, u32 length, void *piece)
+{
+	const struct wire_common *common = frame;
+	u32 head_length = be16_to_cpu(common->head_length);
+	u32 total = be16_to_cpu(common->payload_length);
+	struct wire_data *data = piece;
+	void *record = data + 1;
+	struct wire_read_data *read = record;
+	struct wire_strided *strided = record;
+	struct wire_write *write = record;
+
+	memcpy(piece, frame, head_length);
+	data->common.payload_length = cpu_to_be16(length);
+	data->seq = cpu_to_be64(be64_to_cpu(data->seq) + from);
+	if (from + length < total)
+		data->common.flags &= ~DMANIC_WIRE_NOW;
+	/* The length is at the same place in all of them */
+	write->length = cpu_to_be32(length);
+	switch (write->record.type) {
+	case DMANIC_RECORD_WRITE:
+		write->offset = cpu_to_be64(be64_to_cpu(write->offset) + from);
+		break;
+	case DMANIC_RECORD_STRIDED:
+		strided->position = cpu_to_be64(be64_to_cpu(strided->position) + from);
+		break;
+	case DMANIC_RECORD_DATA:
+		read->position = cpu_to_be64(be64_to_cpu(read->position) + from);
+		break;
+	}
+	return head_length;
+}

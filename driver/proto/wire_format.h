@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * wire_format.h - the bytes themselves; for wire.c and wire_data.c alone
+ *
+ * Big endian, no holes. Frames may stand at any address, hence packed.
+ */
+#ifndef DMANIC_WIRE_FORMAT_H
+#define DMANIC_WIRE_FORMAT_H
+
+#include "wire.h"
+
+/* Every frame. A later version may change what stands between tag and end only */
+struct wire_common {
+	__u8 version;
+	__u8 type;
+	__u8 flags;
+	__u8 reserved;
+	__be16 head_length;
+	__be16 payload_length;
+	__be32 head_crc;
+	__be32 payload_crc;
+	__be64 tag;
+} __packed;
+
+/*
+ * Reserved: with DMANIC_WIRE_AUTH this stands behind wire_common, and the tag
+ * covers head and payload. Nobody sends it yet; who gets one drops it.
+ */
+struct wire_auth {
+	__be32 key_id;
+	__be32 reserved;
+	__be64 counter;
+	__u8 tag[16];
+} __packed;
+
+struct wire_hello {
+	struct wire_common common;
+	__be32 node;
+	__be32 to;
+	__be64 incarnation;
+	__be64 tag;
+	__be32 mtu;
+	__be32 features;
+	__be16 operations;
+	__u8 version_min;
+	__u8 version_max;
+	__be32 window;
+} __packed;
+
+struct wire_refuse {
+	struct wire_common common;
+	__be32 node;
+	__u8 reason;
+	__u8 version_min;
+	__u8 version_max;
+	__u8 reserved;
+} __packed;
+
+struct wire_reset {
+	struct wire_common common;
+	__be32 node;
+	__be32 reserved;
+	__be64 incarnation;
+} __packed;
+
+struct wire_ack {
+	struct wire_common common;
+	__be32 number;
+	__be32 echo;
+	__be32 held;
+	__be32 window;
+	__be32 duplicates;
+	__be16 nr[DMANIC_CLASSES];
+	struct {
+		__be64 next;
+		__be64 reject;
+		__be64 corrupt;
+	} __packed stream[DMANIC_CLASSES];
+	struct {
+		__be32 after;
+		__be32 length;
+	} __packed range[];
+} __packed;
+
+struct wire_data {
+	struct wire_common common;
+	__be64 seq;
+	__be32 stamp;
+	__be16 records;
+	__be16 reserved;
+} __packed;
+
+/* Every record begins so; the rest depends on its type */
+struct wire_record {
+	__u8 type;
+	__u8 flags;
+	__u8 opcode;
+	__u8 reserved;
+	__be32 op;
+} __packed;
+
+struct wire_write {
+	struct wire_record record;
+	__be32 length;
+	__be32 segment;
+	__be64 key;
+	__be64 offset;
+} __packed;
+
+struct wire_strided {
+	struct wire_write write;
+	__be64 position;
+	__be32 block;
+	__be32 stride;
+} __packed;
+
+struct wire_notify {
+	struct wire_record record;
+	__be32 reserved;
+	__be32 irq;
+	__be64 key;
+	__be64 payload;
+} __packed;
+
+struct wire_read {
+	struct wire_record record;
+	__be32 reserved;
+	__be32 segment;
+	__be64 key;
+	__be64 offset;
+	__be64 bytes;
+	__be32 block;
+	__be32 stride;
+} __packed;
+
+struct wire_atomic {
+	struct wire_record record;
+	__be32 reserved;
+	__be32 segment;
+	__be64 key;
+	__be64 offset;
+	__be64 operand;
+	__be64 compare;
+} __packed;
+
+struct wire_read_data {
+	struct wire_record record;
+	__be32 length;
+	__be32 reserved;
+	__be64 position;
+} __packed;
+
+struct wire_result {
+	struct wire_record record;
+	__be32 status;
+	__be32 reserved;
+	__be64 value;
+} __packed;
+
+struct wire_skip {
+	struct wire_record record;
+	__be32 length;
+	__be32 reserved;
+} __packed;
+
+static_assert(sizeof(struct wire_common) == DMANIC_WIRE_COMMON);
+static_assert(sizeof(struct wire_auth) == 32);
+static_assert(sizeof(struct wire_hello) == 64);
+static_assert(sizeof(struct wire_refuse) == 32);
+static_assert(sizeof(struct wire_reset) == 40);
+static_assert(sizeof(struct wire_ack) == 96);
+static_assert(sizeof(struct wire_data) == 40);
+static_assert(sizeof(struct wire_write) == 32);
+static_assert(sizeof(struct wire_strided) == 48);
+static_assert(sizeof(struct wire_notify) == 32);
+static_assert(sizeof(struct wire_read) == 48);
+static_assert(sizeof(struct wire_atomic) == 48);
+static_assert(sizeof(struct wire_read_data) == 24);
+static_assert(sizeof(struct wire_result) == 24);
+static_assert(sizeof(struct wire_skip) == 16);
+static_assert(sizeof(struct wire_ack) + DMANIC_WIRE_RANGES * 8 <= DMANIC_WIRE_HEAD_MAX);
+/* One head never has more records than fit */
+static_assert(sizeof(struct wire_data) + sizeof(struct wire_atomic) <= DMANIC_WIRE_HEAD_MAX);
+
+void wire_begin(void *frame, u8 type, u8 flags, u64 tag, u32 head_length);
+
+#endif /* DMANIC_WIRE_FORMAT_H */

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * xfer.c - operations of ours, from submission to completion
+ *
+ * An operation is in its flow until all of it has a place in the stream. From its
+ * first extent on it has an id, which stays taken until the last extent is
+ * retired, also when the operation itself was given up before.
+ */
+#include <linux/minmax.h>
+
+#include "internal.h"
+
+/**
+ * dmanic_flow_init() - an empty flow
+ * @flow: it; of one peer and one class
+ */
+void dmanic_flow_init(struct dmanic_flow *flow)
+{
+	INIT_LIST_HEAD(&flow->xfers);
+	INIT_LIST_HEAD(&flow->turn);
+}
+
+/* At least one unit, so that an empty one has a place, too */
+static u64 xfer_units(const struct dmanic_xfer *xfer)
+{
+	return xfer->length ? xfer->length : 1;
+}
+
+static bool xfer_has_data(const struct dmanic_xfer *xfer)
+{
+	return xfer->kind == DMANIC_XFER_WRITE || xfer->kind == DMANIC_XFER_REPLY;
+}
+
+static void xfer_queue(struct dmanic_tx *tx, struct dmanic_flow *flow,
+		       struct dmanic_xfer *xfer)
+{
+	xfer->flow = flow;
+	list_add_tail(&xfer->entry, &flow->xfers);
+	if (list_empty(&flow->turn))
+		list_add_tail(&flow->turn, &tx->turns);
+}
+
+static void xfer_unqueue(struct dmanic_xfer *xfer)
+{
+	struct dmanic_flow *flow = xfer->flow;
+
+	if (!flow)
+		return;
+	xfer->flow = NULL;
+	list_del_init(&xfer->entry);
+	if (list_empty(&flow->xfers))
+		list_del_init(&flow->turn);
+}
+
+/**
+ * dmanic_peer_submit() - an operation for another node
+ * @peer: the other node
+ * @flow: whose operations these are
+ * @xfer: all up to @source is filled in; belongs to the protocol until completed
+ * @now: time
+ */
+void dmanic_peer_submit(struct dmanic_peer *peer, struct dmanic_flow *flow,
+			struct dmanic_xfer *xfer, u64 now)
+{
+	xfer->status = DMANIC_STATUS_OK;
+	xfer->result = 0;
+	xfer->begun = false;
+	xfer->whole = false;
+	xfer->answered = false;
+	xfer->failed = false;
+	xfer->entered = 0;
+	xfer->moved = 0;
+	xfer->extents = 0;
+	xfer_queue(&peer->tx[xfer->class], flow, xfer);
+	dmanic_peer_wait(peer, now);
+	if (peer->state < DMANIC_PEER_PAIRED)
+		dmanic_handshake_begin(peer, now);
+}
+
+static struct dmanic_slot *xfer_slot(struct dmanic_peer *peer, u32 id)
+{
+	return &peer->slot[id & 0xffff];
+}
+
+static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
+	struct dmanic_slot *slot;
+	u16 number;
+
+	if (!peer->nr_free)
+		return false;
+	number = peer->free_slot[--peer->nr_free];
+	slot = &peer->slot[number];
+	slot->id = ((slot->id >> 16) + 1) << 16 | number;
+	slot->used = true;
+	slot->xfer = xfer;
+	slot->extents = 0;
+	xfer->id = slot->id;
+	xfer->begun = true;
+	return true;
+}
+
+static void xfer_slot_release(struct dmanic_peer *peer, struct dmanic_slot *slot)
+{
+	if (!slot->used || slot->xfer || slot->extents)
+		return;
+	slot->used = false;
+	peer->free_slot[peer->nr_free++] = slot->id & 0xffff;
+}
+
+static void xfer_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
+	struct dmanic_slot *slot;
+
+	if (!xfer->status && xfer->kind != DMANIC_XFER_ATOMIC)
+		xfer->result = xfer->length;
+	if (xfer->begun) {
+		slot = xfer_slot(peer, xfer->id);
+		slot->xfer = NULL;
+		xfer_slot_release(peer, slot);
+	}
+	dmanic_peer_env(peer)->complete(peer, xfer);
+}
+
+static void xfer_complete_if_done(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
+	if (!xfer->whole)
+		return;
+	if (xfer->kind == DMANIC_XFER_READ || xfer->kind == DMANIC_XFER_ATOMIC) {
+		if (!xfer->answered)
+			return;
+		/* The request may be under way yet; nobody needs it */
+		dmanic_tx_forget(&peer->tx[xfer->class], xfer);
+		xfer->extents = 0;
+	}
+	if (!xfer->extents)
+		xfer_complete(peer, xfer);
+}
+
+/* ---- into the stream ---- */
+
+static struct dmanic_extent *xfer_add(struct dmanic_peer *peer, struct dmanic_xfer *xfer,
+				      u8 type, u32 units)
+{
+	if (xfer->kind != DMANIC_XFER_REPLY)
+		xfer_slot(peer, xfer->id)->extents++;
+	return dmanic_tx_add(&peer->tx[xfer->class], type, units, xfer, xfer->id);
+}
+
+static void xfer_whole(struct dmanic_xfer *xfer)
+{
+	xfer->whole = true;
+	xfer_unqueue(xfer);
+}
+
+/* What is left of it will not be sent; the place of its NOTIFY is a SKIP */
+static void xfer_stop(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
+	struct dmanic_extent *extent;
+
+	if (xfer->whole)
+		return;
+	if (xfer->notifies && xfer->entered) {
+		peer->tx[xfer->class].reserved--;
+		extent = xfer_add(peer, xfer, DMANIC_RECORD_SKIP, 1);
+		extent->flags = DMANIC_RECORD_END;
+	}
+	xfer_whole(xfer);
+}
+
+static void xfer_fail(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 status)
+{
+	if (!xfer->status)
+		xfer->status = status;
+	xfer->failed = true;
+	xfer_stop(peer, xfer);
+}
+
+static u32 xfer_enter_data(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 most)
+{
+	struct dmanic_tx *tx = &peer->tx[xfer->class];
+	u64 left = xfer_units(xfer) - xfer->entered;
+	u64 at = xfer->entered, offset = xfer->offset + xfer->entered;
+	u32 units = min_t(u64, left, most);
+	struct dmanic_extent *extent;
+	u8 type = DMANIC_RECORD_WRITE;
+
+	if (xfer->kind == DMANIC_XFER_REPLY)
+		type = DMANIC_RECORD_DATA;
+	else if (xfer->block)
+		type = DMANIC_RECORD_STRIDED;
+	if (xfer->blocks && xfer->length) {
+		units = dmanic_peer_env(peer)->cut(xfer, xfer->entered, units, &offset,
+						   &at);
+		if (!units) {
+			xfer_fail(peer, xfer, DMANIC_STATUS_BOUNDS);
+			return 0;
+		}
+	}
+	if (xfer->notifies && !xfer->entered)
+		tx->reserved++;
+	extent = xfer_add(peer, xfer, type, units);
+	extent->position = xfer->entered;
+	extent->at = at;
+	extent->offset = offset;
+	if (xfer->notifies)
+		extent->flags = DMANIC_RECORD_NOTIFIES;
+	xfer->entered += units;
+	return units;
+}
+
+static u32 xfer_enter_one(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 most)
+{
+	struct dmanic_tx *tx = &peer->tx[xfer->class];
+	u32 units = 1;
+
+	if (xfer_has_data(xfer) && xfer->entered < xfer_units(xfer)) {
+		units = xfer_enter_data(peer, xfer, most);
+		if (xfer->entered < xfer_units(xfer) || xfer->notifies)
+			return units;
+	} else if (xfer->kind == DMANIC_XFER_READ) {
+		xfer_add(peer, xfer, DMANIC_RECORD_READ, 1);
+	} else if (xfer->kind == DMANIC_XFER_ATOMIC) {
+		xfer_add(peer, xfer, DMANIC_RECORD_ATOMIC, 1);
+	} else {
+		if (xfer->kind == DMANIC_XFER_WRITE)
+			tx->reserved--;
+		xfer_add(peer, xfer, DMANIC_RECORD_NOTIFY, 1);
+	}
+	xfer_whole(xfer);
+	return units;
+}
+
+/* A place is kept for the NOTIFY of what has begun; else two may be needed */
+static bool xfer_room(const struct dmanic_peer *peer, const struct dmanic_xfer *xfer)
+{
+	const struct dmanic_tx *tx = &peer->tx[xfer->class];
+	u32 used = tx->extent_tail - tx->extent_head;
+
+	if (xfer->kind == DMANIC_XFER_WRITE && xfer->entered &&
+	    xfer->entered == xfer_units(xfer))
+		return true;
+	/* One more for its NOTIFY; the check for all others is dmanic_tx_room() */
+	return dmanic_tx_room(peer, tx) &&
+	       (!xfer->notifies || xfer->entered ||
+		used + peer->their_operations + tx->reserved + 1 < tx->extent_mask + 1);
+}
+
+/* It was meant for the node as it was before it restarted */
+static bool xfer_outdated(const struct dmanic_peer *peer, const struct dmanic_xfer *xfer)
+{
+	return !xfer->begun && xfer->incarnation && xfer->incarnation != peer->incarnation;
+}
+
+/* The next transfer that can go on, or NULL */
+static struct dmanic_xfer *xfer_next(struct dmanic_peer *peer, struct dmanic_tx *tx)
+{
+	struct dmanic_xfer *xfer;
+	struct dmanic_flow *flow;
+
+	list_for_each_entry(flow, &tx->turns, turn) {
+		xfer = list_first_entry(&flow->xfers, struct dmanic_xfer, entry);
+		if (xfer_outdated(peer, xfer))
+			return xfer;
+		if (!xfer_room(peer, xfer))
+			continue;
+		if (xfer->begun || xfer->kind == DMANIC_XFER_REPLY ||
+		    xfer_begin(peer, xfer))
+			return xfer;
+	}
+	return NULL;
+}
+
+/**
+ * dmanic_xfer_enter() - give the next part of the next flow its place
+ * @peer: whose
+ * @class: of the stream
+ * @most: bytes in one extent
+ *
+ * Return: units; 0: there is nothing, or no room.
+ */
+u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most)
+{
+	struct dmanic_tx *tx = &peer->tx[class];
+	struct dmanic_xfer *xfer;
+	struct dmanic_flow *flow;
+	u32 units;
+
+	while ((xfer = xfer_next(peer, tx))) {
+		if (xfer_outdated(peer, xfer)) {
+			dmanic_peer_cancel(peer, xfer, DMANIC_STATUS_PEER_RESTARTED);
+			continue;
+		}
+		flow = xfer->flow;
+		units = xfer_enter_one(peer, xfer, most);
+		if (!list_empty(&flow->turn))
+			list_move_tail(&flow->turn, &tx->turns);
+		if (units)
+			return units;
+		/* It failed, perhaps before it got anywhere */
+		xfer_complete_if_done(peer, xfer);
+	}
+	return 0;
+}
+
+/* ---- what comes back ---- */
+
+/**
+ * dmanic_xfer_retired() - an extent was acknowledged for good
+ * @peer: whose
+ * @extent: it; xfer->extents is without it
+ */
+void dmanic_xfer_retired(struct dmanic_peer *peer, const struct dmanic_extent *extent)
+{
+	struct dmanic_xfer *xfer = extent->xfer;
+	struct dmanic_slot *slot;
+
+	if (xfer && xfer->kind == DMANIC_XFER_REPLY) {
+		dmanic_reply_retired(peer, xfer);
+		return;
+	}
+	slot = xfer_slot(peer, extent->id);
+	slot->extents--;
+	if (xfer)
+		xfer_complete_if_done(peer, xfer);
+	xfer_slot_release(peer, slot);
+}
+
+/* An operation of ours that is not given up, by what the other side calls it */
+static struct dmanic_xfer *xfer_find(struct dmanic_peer *peer, u8 class, u32 id)
+{
+	struct dmanic_slot *slot;
+
+	if ((id & 0xffff) >= peer->operations)
+		return NULL;
+	slot = xfer_slot(peer, id);
+	if (!slot->used || slot->id != id || !slot->xfer || slot->xfer->class != class)
+		return NULL;
+	return slot->xfer;
+}
+
+/**
+ * dmanic_xfer_result() - a RESULT came
+ * @peer: from whom
+ * @class: of the stream
+ * @record: it
+ *
+ * Return: 0, or why it was ignored; it counts as received anyway.
+ */
+enum dmanic_drop dmanic_xfer_result(struct dmanic_peer *peer, u8 class,
+				    const struct dmanic_record *record)
+{
+	struct dmanic_xfer *xfer = xfer_find(peer, class, record->op);
+	bool asks;
+
+	if (!xfer)
+		return DMANIC_DROP_UNKNOWN_OP;
+	asks = xfer->kind == DMANIC_XFER_READ || xfer->kind == DMANIC_XFER_ATOMIC;
+	if (record->status) {
+		xfer_fail(peer, xfer, record->status);
+	} else if (!asks || (xfer->kind == DMANIC_XFER_READ && xfer->length)) {
+		return DMANIC_DROP_UNKNOWN_OP;
+	} else {
+		xfer->result = record->value;
+	}
+	if (asks)
+		xfer->answered = true;
+	xfer_complete_if_done(peer, xfer);
+	return DMANIC_DROP_NONE;
+}
+
+/**
+ * dmanic_xfer_data() - bytes came that a READ asked for
+ * @peer: from whom
+ * @class: of the stream
+ * @record: which
+ * @skip: of them were there before
+ * @frame: the frame
+ * @at: where they are in it
+ * @length: how many to take
+ *
+ * Return: 0, or why they were ignored; they count as received anyway.
+ */
+enum dmanic_drop dmanic_xfer_data(struct dmanic_peer *peer, u8 class,
+				  const struct dmanic_record *record, u32 skip,
+				  const struct dmanic_frame *frame, u32 at, u32 length)
+{
+	struct dmanic_xfer *xfer = xfer_find(peer, class, record->op);
+	u64 position = record->position + skip;
+
+	if (!xfer || xfer->kind != DMANIC_XFER_READ)
+		return DMANIC_DROP_UNKNOWN_OP;
+	if (position > xfer->length || length > xfer->length - position)
+		return DMANIC_DROP_BAD;
+	dmanic_peer_env(peer)->place_read(peer, xfer, position, frame, at, length);
+	xfer->moved += length;
+	if (xfer->moved >= xfer->length) {
+		xfer->answered = true;
+		xfer_complete_if_done(peer, xfer);
+	}
+	return DMANIC_DROP_NONE;
+}
+
+/* ---- giving up ---- */
+
+/**
+ * dmanic_xfer_changed() - its memory is changed while it is sent: it fails alone
+ * @peer: whose
+ * @xfer: it
+ */
+void dmanic_xfer_changed(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
+	if (xfer->kind == DMANIC_XFER_REPLY)
+		dmanic_reply_cancel(peer, xfer, DMANIC_STATUS_SOURCE_CHANGED);
+	else
+		dmanic_peer_cancel(peer, xfer, DMANIC_STATUS_SOURCE_CHANGED);
+}
+
+/**
+ * dmanic_peer_cancel() - give an operation up, or what is owed for a READ
+ * @peer: to whom
+ * @xfer: submitted and not completed, or what env->read_begin() was given
+ * @status: to complete it with
+ *
+ * When this returns its memory is not used any more, except by frames that are
+ * with the link. What was sent may still arrive.
+ */
+void dmanic_peer_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 status)
+{
+	if (xfer->kind == DMANIC_XFER_REPLY) {
+		dmanic_reply_cancel(peer, xfer, status);
+		return;
+	}
+	xfer_fail(peer, xfer, status);
+	dmanic_tx_forget(&peer->tx[xfer->class], xfer);
+	xfer->extents = 0;
+	xfer_complete(peer, xfer);
+}
+
+/* Those that have not begun; the others are found by their slots */
+static void xfer_end_queued(struct dmanic_peer *peer, struct dmanic_tx *tx, u32 status)
+{
+	struct dmanic_xfer *xfer;
+	struct dmanic_flow *flow;
+
+	while (!list_empty(&tx->turns)) {
+		flow = list_first_entry(&tx->turns, struct dmanic_flow, turn);
+		xfer = list_first_entry(&flow->xfers, struct dmanic_xfer, entry);
+		xfer_unqueue(xfer);
+		if (xfer->begun || xfer->kind == DMANIC_XFER_REPLY)
+			continue;
+		xfer->status = status;
+		dmanic_peer_env(peer)->complete(peer, xfer);
+	}
+}
+
+/**
+ * dmanic_xfer_end_all() - the connection is gone
+ * @peer: whose
+ * @status: to complete with what has no status of its own
+ */
+void dmanic_xfer_end_all(struct dmanic_peer *peer, u32 status)
+{
+	u32 i, class, operations = dmanic_peer_config(peer)->operations;
+	struct dmanic_xfer *xfer;
+
+	for (class = 0; class < DMANIC_CLASSES; class++)
+		xfer_end_queued(peer, &peer->tx[class], status);
+	for (i = 0; i < operations; i++) {
+		xfer = peer->slot[i].xfer;
+		peer->slot[i].xfer = NULL;
+		peer->slot[i].used = false;
+		if (!xfer)
+			continue;
+		if (!xfer->status)
+			xfer->status = status;
+		dmanic_peer_env(peer)->complete(peer, xfer);
+	}
+}
+
+/**
+ * dmanic_xfer_any() - are there operations of ours
+ * @peer: to whom
+ *
+ * Return: true when one is queued or has an id.
+ */
+bool dmanic_xfer_any(const struct dmanic_peer *peer)
+{
+	return peer->nr_free < peer->operations ||
+	       !list_empty(&peer->tx[DMANIC_URGENT].turns) ||
+	       !list_empty(&peer->tx[DMANIC_BULK].turns);
+}
