@@ -14,6 +14,7 @@
 
 struct dmanic_frame;
 struct dmanic_host;
+struct dmanic_lookup;
 struct dmanic_peer;
 struct dmanic_xfer;
 
@@ -45,6 +46,8 @@ enum dmanic_peer_event {
  *	key, right and bounds each time. Returns enum dmanic_status.
  * @notify: raise an interrupt. Returns enum dmanic_status.
  * @atomic: do it. Returns enum dmanic_status, and @old.
+ * @lookup: find an export of this node. Returns enum dmanic_status, and the rest of
+ *	@lookup.
  * @read_begin: check what a READ asks for and hold it; xfer->source is the
  *	environment's. Returns enum dmanic_status.
  * @read_end: let go of it
@@ -67,6 +70,7 @@ struct dmanic_env {
 	u32 (*notify)(struct dmanic_peer *peer, const struct dmanic_record *record);
 	u32 (*atomic)(struct dmanic_peer *peer, const struct dmanic_record *record,
 		      u64 *old);
+	u32 (*lookup)(struct dmanic_peer *peer, struct dmanic_lookup *lookup);
 	u32 (*read_begin)(struct dmanic_peer *peer, const struct dmanic_record *record,
 			  struct dmanic_xfer *xfer);
 	void (*read_end)(struct dmanic_peer *peer, struct dmanic_xfer *xfer);

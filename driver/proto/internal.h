@@ -72,6 +72,8 @@ u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most);
 void dmanic_xfer_retired(struct dmanic_peer *peer, const struct dmanic_extent *extent);
 enum dmanic_drop dmanic_xfer_result(struct dmanic_peer *peer, u8 class,
 				    const struct dmanic_record *record);
+enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,
+				   const struct dmanic_record *record);
 enum dmanic_drop dmanic_xfer_data(struct dmanic_peer *peer, u8 class,
 				  const struct dmanic_record *record, u32 skip,
 				  const struct dmanic_frame *frame, u32 at, u32 length);

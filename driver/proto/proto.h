@@ -138,7 +138,28 @@ enum dmanic_xfer_kind {
 	DMANIC_XFER_NOTIFY,
 	DMANIC_XFER_READ,
 	DMANIC_XFER_ATOMIC,
-	DMANIC_XFER_REPLY,	/* of ours, to a READ or ATOMIC of the other side */
+	DMANIC_XFER_LOOKUP,
+	DMANIC_XFER_REPLY,	/* of ours, to a READ, ATOMIC or LOOKUP of the other side */
+};
+
+/**
+ * struct dmanic_lookup - where is an export of another node
+ * @kind: 0: a segment, 1: an interrupt
+ * @name: as published; empty: @id and @key say which
+ * @secret: with @name
+ * @id: of the export (in without @name, out)
+ * @key: of it (the same)
+ * @rights: granted (out)
+ * @length: bytes, or depth (out)
+ */
+struct dmanic_lookup {
+	u8 kind;
+	char name[DMANIC_WIRE_NAME];
+	u64 secret[2];
+	u32 id;
+	u64 key;
+	u32 rights;
+	u64 length;
 };
 
 /**
@@ -161,6 +182,7 @@ enum dmanic_xfer_kind {
  * @irq_key: of it
  * @payload: for the waiter; ATOMIC: operand
  * @compare: ATOMIC
+ * @lookup: LOOKUP: what is asked; and the answer, with DMANIC_STATUS_OK (out)
  * @source: the caller's
  * @status: enum dmanic_status (out)
  * @result: ATOMIC: old value; else bytes moved (out)
@@ -192,6 +214,7 @@ struct dmanic_xfer {
 	u64 irq_key;
 	u64 payload;
 	u64 compare;
+	struct dmanic_lookup *lookup;
 	void *source;
 	u32 status;
 	u64 result;

@@ -21,7 +21,7 @@ static bool receive_id_ok(const struct dmanic_peer *peer,
 {
 	u32 number = record->op & 0xffff;
 
-	if (record->type == DMANIC_RECORD_DATA || record->type == DMANIC_RECORD_RESULT)
+	if (record->type == DMANIC_RECORD_DATA || dmanic_record_result(record->type))
 		return number < dmanic_peer_config(peer)->operations;
 	return number < peer->their_operations;
 }
@@ -97,6 +97,7 @@ static bool receive_in_order(const struct dmanic_record *record)
 	case DMANIC_RECORD_NOTIFY:
 	case DMANIC_RECORD_READ:
 	case DMANIC_RECORD_ATOMIC:
+	case DMANIC_RECORD_LOOKUP:
 		return true;
 	case DMANIC_RECORD_SKIP:
 		return record->flags & DMANIC_RECORD_END;
@@ -105,7 +106,7 @@ static bool receive_in_order(const struct dmanic_record *record)
 	}
 }
 
-/* A NOTIFY, READ or ATOMIC: at once if it is its turn, else kept */
+/* A NOTIFY, READ or ATOMIC: at once if it is its turn, else kept; a LOOKUP comes again */
 static enum dmanic_drop receive_act(struct dmanic_peer *peer, u8 class, u64 seq,
 				    const struct dmanic_record *record, u64 now)
 {
@@ -117,7 +118,7 @@ static enum dmanic_drop receive_act(struct dmanic_peer *peer, u8 class, u64 seq,
 			return DMANIC_DROP_ROOM;
 		return DMANIC_DROP_NONE;
 	}
-	if (rx->nr_early == rx->max_early)
+	if (rx->nr_early == rx->max_early || record->type == DMANIC_RECORD_LOOKUP)
 		return DMANIC_DROP_ROOM;
 	for (i = rx->nr_early; i && rx->early[i - 1].seq > seq; i--)
 		rx->early[i] = rx->early[i - 1];
@@ -165,6 +166,9 @@ static enum dmanic_drop receive_units(struct dmanic_peer *peer, u8 class,
 		break;
 	case DMANIC_RECORD_RESULT:
 		drop = dmanic_xfer_result(peer, class, record);
+		break;
+	case DMANIC_RECORD_FOUND:
+		drop = dmanic_xfer_found(peer, class, record);
 		break;
 	case DMANIC_RECORD_SKIP:
 		if (!(record->flags & DMANIC_RECORD_END)) {

@@ -9,6 +9,7 @@
  * taken by an older operation is not accepted: it comes again.
  */
 #include <linux/container_of.h>
+#include <linux/string.h>
 
 #include "internal.h"
 
@@ -160,11 +161,37 @@ static void reply_read(struct dmanic_peer *peer, struct dmanic_reply *reply,
 		list_add_tail(&tx->replies.turn, &tx->turns);
 }
 
+/* @reply is new; a failure is a RESULT like any other */
+static void reply_lookup(struct dmanic_peer *peer, struct dmanic_reply *reply,
+			 const struct dmanic_record *record)
+{
+	struct dmanic_lookup lookup = {
+		.kind = record->opcode,
+		.secret = { record->value, record->compare },
+		.id = record->segment,
+		.key = record->key,
+	};
+	struct dmanic_xfer *xfer = &reply->xfer;
+	u32 status;
+
+	memcpy(lookup.name, record->name, sizeof(lookup.name));
+	status = dmanic_peer_env(peer)->lookup(peer, &lookup);
+	if (status) {
+		reply_result(peer, reply, status, 0);
+		return;
+	}
+	xfer->segment = lookup.id;
+	xfer->key = lookup.key;
+	xfer->block = lookup.rights;
+	xfer->result = lookup.length;
+	dmanic_tx_add(&peer->tx[reply->class], DMANIC_RECORD_FOUND, 1, xfer, reply->id);
+}
+
 /**
  * dmanic_reply_do() - do what has to be done in order
  * @peer: who asks
  * @class: of the stream
- * @record: NOTIFY, READ, ATOMIC, or SKIP with END; all before it was done
+ * @record: NOTIFY, READ, ATOMIC, LOOKUP, or SKIP with END; all before it was done
  * @now: time
  *
  * Return: false when it cannot be done now, and nothing was.
@@ -191,6 +218,8 @@ bool dmanic_reply_do(struct dmanic_peer *peer, u8 class,
 	reply = reply_take(peer, class, record->op);
 	if (record->type == DMANIC_RECORD_READ) {
 		reply_read(peer, reply, record);
+	} else if (record->type == DMANIC_RECORD_LOOKUP) {
+		reply_lookup(peer, reply, record);
 	} else {
 		status = dmanic_peer_env(peer)->atomic(peer, record, &old);
 		reply_result(peer, reply, status, old);

@@ -72,7 +72,7 @@ struct dmanic_extent *dmanic_tx_add(struct dmanic_tx *tx, u8 type, u32 units,
 		.xfer = xfer,
 	};
 	tx->end += units;
-	if (type == DMANIC_RECORD_RESULT)
+	if (dmanic_record_result(type))
 		tx->results++;
 	if (xfer)
 		xfer->extents++;
@@ -165,6 +165,20 @@ void dmanic_tx_record(const struct dmanic_extent *extent, u32 skip, u32 units,
 	case DMANIC_RECORD_SKIP:
 		record->length = units;
 		break;
+	case DMANIC_RECORD_LOOKUP:
+		record->opcode = xfer->lookup->kind;
+		record->segment = xfer->lookup->id;
+		record->key = xfer->lookup->key;
+		record->value = xfer->lookup->secret[0];
+		record->compare = xfer->lookup->secret[1];
+		record->name = xfer->lookup->name;
+		break;
+	case DMANIC_RECORD_FOUND:
+		record->block = xfer->block;
+		record->segment = xfer->segment;
+		record->key = xfer->key;
+		record->value = xfer->result;
+		break;
 	}
 }
 
@@ -185,7 +199,7 @@ void dmanic_tx_forget(struct dmanic_tx *tx, const struct dmanic_xfer *xfer)
 		if (extent->xfer != xfer)
 			continue;
 		left--;
-		if (extent->type == DMANIC_RECORD_RESULT)
+		if (dmanic_record_result(extent->type))
 			continue;
 		if (extent->type == DMANIC_RECORD_NOTIFY)
 			extent->flags = DMANIC_RECORD_END;
@@ -215,7 +229,7 @@ void dmanic_tx_settle(struct dmanic_peer *peer, u8 class)
 		if (extent->seq + extent->units > tx->settled)
 			break;
 		tx->extent_head++;
-		if (extent->type == DMANIC_RECORD_RESULT)
+		if (dmanic_record_result(extent->type))
 			tx->results--;
 		if (extent->xfer)
 			extent->xfer->extents--;

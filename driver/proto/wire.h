@@ -28,6 +28,7 @@
 #define DMANIC_WIRE_MTU_MIN	512U	/* less is no path for us */
 #define DMANIC_WIRE_RECORDS	30U	/* in one frame */
 #define DMANIC_WIRE_RANGES	48U	/* in one ACK, both streams */
+#define DMANIC_WIRE_NAME	64U	/* longest name asked for, with its zero */
 #define DMANIC_WIRE_NOBODY	0xffffffffU /* node id that nobody has */
 
 /* Two transmit classes: two independent streams of a peer and direction */
@@ -94,6 +95,8 @@ enum dmanic_refusal_reason {
  * @DMANIC_RECORD_DATA: bytes a READ asked for
  * @DMANIC_RECORD_RESULT: how an operation went: refused, or an old value
  * @DMANIC_RECORD_SKIP: nothing, in the place of what was to be here
+ * @DMANIC_RECORD_LOOKUP: ask where an export is
+ * @DMANIC_RECORD_FOUND: there
  * @DMANIC_RECORD_TYPES: end of types
  */
 enum dmanic_record_type {
@@ -105,6 +108,8 @@ enum dmanic_record_type {
 	DMANIC_RECORD_DATA = 6,
 	DMANIC_RECORD_RESULT = 7,
 	DMANIC_RECORD_SKIP = 8,
+	DMANIC_RECORD_LOOKUP = 9,
+	DMANIC_RECORD_FOUND = 10,
 	DMANIC_RECORD_TYPES
 };
 
@@ -266,18 +271,20 @@ struct dmanic_data {
  * struct dmanic_record - a record; what its type does not have is zero
  * @type: enum dmanic_record_type
  * @flags: DMANIC_RECORD_NOTIFIES, _END
- * @opcode: ATOMIC: enum dmanic_opcode
- * @op: id of the operation; RESULT, DATA: of the receiver's operation
+ * @opcode: ATOMIC: enum dmanic_opcode; LOOKUP: 0: a segment, 1: an interrupt
+ * @op: id of the operation; RESULT, DATA, FOUND: of the receiver's operation
  * @length: WRITE, STRIDED, DATA: bytes in the payload; SKIP: units
- * @segment: export id; NOTIFY: of the interrupt
+ * @segment: export id; NOTIFY: of the interrupt; LOOKUP: zero with a name
  * @key: of the export
  * @offset: into the segment
  * @position: STRIDED, DATA: which bytes of the operation these are
- * @block: STRIDED, READ: bytes of a block; zero: contiguous
+ * @block: STRIDED, READ: bytes of a block; zero: contiguous; FOUND: rights
  * @stride: STRIDED, READ: from block to block
- * @value: NOTIFY: payload; ATOMIC: operand; RESULT: old value; READ: bytes
- * @compare: ATOMIC
+ * @value: NOTIFY: payload; ATOMIC: operand; RESULT: old value; READ: bytes; FOUND:
+ *	length; LOOKUP: first word of the secret
+ * @compare: ATOMIC; LOOKUP: second word of the secret
  * @status: RESULT: enum dmanic_status
+ * @name: LOOKUP: DMANIC_WIRE_NAME bytes, terminated; decoded: in the frame
  */
 struct dmanic_record {
 	u8 type;
@@ -294,6 +301,7 @@ struct dmanic_record {
 	u64 value;
 	u64 compare;
 	u32 status;
+	const char *name;
 };
 
 /* How much of the stream a record takes: its bytes, or one */
@@ -307,6 +315,12 @@ static inline bool dmanic_record_data(u8 type)
 {
 	return type == DMANIC_RECORD_WRITE || type == DMANIC_RECORD_STRIDED ||
 	       type == DMANIC_RECORD_DATA;
+}
+
+/* It ends an operation of the receiver */
+static inline bool dmanic_record_result(u8 type)
+{
+	return type == DMANIC_RECORD_RESULT || type == DMANIC_RECORD_FOUND;
 }
 
 static inline u32 dmanic_record_payload(const struct dmanic_record *record)

@@ -24,6 +24,8 @@ static const u8 record_size[DMANIC_RECORD_TYPES] = {
 	[DMANIC_RECORD_DATA] = sizeof(struct wire_read_data),
 	[DMANIC_RECORD_RESULT] = sizeof(struct wire_result),
 	[DMANIC_RECORD_SKIP] = sizeof(struct wire_skip),
+	[DMANIC_RECORD_LOOKUP] = sizeof(struct wire_lookup),
+	[DMANIC_RECORD_FOUND] = sizeof(struct wire_found),
 };
 
 static const u8 record_flags[DMANIC_RECORD_TYPES] = {
@@ -72,6 +74,8 @@ u32 dmanic_record_encode(void *frame, u32 at, const struct dmanic_record *record
 	struct wire_atomic *atomic = to;
 	struct wire_notify *notify = to;
 	struct wire_result *result = to;
+	struct wire_lookup *lookup = to;
+	struct wire_found *found = to;
 	struct wire_write *write = to;
 	struct wire_skip *skip = to;
 	struct wire_read *read = to;
@@ -123,6 +127,19 @@ u32 dmanic_record_encode(void *frame, u32 at, const struct dmanic_record *record
 		break;
 	case DMANIC_RECORD_SKIP:
 		skip->length = cpu_to_be32(record->length);
+		break;
+	case DMANIC_RECORD_LOOKUP:
+		lookup->segment = cpu_to_be32(record->segment);
+		lookup->key = cpu_to_be64(record->key);
+		lookup->secret[0] = cpu_to_be64(record->value);
+		lookup->secret[1] = cpu_to_be64(record->compare);
+		memcpy(lookup->name, record->name, sizeof(lookup->name));
+		break;
+	case DMANIC_RECORD_FOUND:
+		found->rights = cpu_to_be32(record->block);
+		found->segment = cpu_to_be32(record->segment);
+		found->key = cpu_to_be64(record->key);
+		found->length = cpu_to_be64(record->value);
 		break;
 	}
 	return at + record_size[record->type];
@@ -194,6 +211,23 @@ enum dmanic_drop dmanic_data_decode(const void *frame, const struct dmanic_head 
 	return DMANIC_DROP_NONE;
 }
 
+/* Terminated, and nothing behind that; by id and key, or by name and secret */
+static bool record_name_ok(const struct dmanic_record *record)
+{
+	const char *name = record->name;
+	u32 i;
+
+	for (i = 0; i < DMANIC_WIRE_NAME && name[i]; i++)
+		;
+	if (i == DMANIC_WIRE_NAME ||
+	    (i ? record->segment || record->key : record->value || record->compare))
+		return false;
+	while (i < DMANIC_WIRE_NAME)
+		if (name[i++])
+			return false;
+	return true;
+}
+
 static enum dmanic_drop record_check(const struct dmanic_record *record)
 {
 	switch (record->type) {
@@ -227,6 +261,10 @@ static enum dmanic_drop record_check(const struct dmanic_record *record)
 		if (!record->length || record->length > DMANIC_WIRE_FRAME_MAX)
 			return DMANIC_DROP_BAD;
 		break;
+	case DMANIC_RECORD_LOOKUP:
+		if (record->opcode > 1 || !record_name_ok(record))
+			return DMANIC_DROP_BAD;
+		break;
 	}
 	return DMANIC_DROP_NONE;
 }
@@ -252,6 +290,8 @@ enum dmanic_drop dmanic_record_decode(const void *frame, const struct dmanic_hea
 	const struct wire_atomic *atomic = from;
 	const struct wire_notify *notify = from;
 	const struct wire_result *result = from;
+	const struct wire_lookup *lookup = from;
+	const struct wire_found *found = from;
 	const struct wire_write *write = from;
 	const struct wire_skip *skip = from;
 	const struct wire_read *read = from;
@@ -261,7 +301,8 @@ enum dmanic_drop dmanic_record_decode(const void *frame, const struct dmanic_hea
 		return DMANIC_DROP_SHORT;
 	if (!wire->type || wire->type >= DMANIC_RECORD_TYPES || wire->reserved ||
 	    wire->flags & ~record_flags[wire->type] ||
-	    (wire->opcode && wire->type != DMANIC_RECORD_ATOMIC))
+	    (wire->opcode && wire->type != DMANIC_RECORD_ATOMIC &&
+	     wire->type != DMANIC_RECORD_LOOKUP))
 		return DMANIC_DROP_TYPE;
 	if (head->head_length - *at < record_size[wire->type])
 		return DMANIC_DROP_SHORT;
@@ -318,6 +359,20 @@ enum dmanic_drop dmanic_record_decode(const void *frame, const struct dmanic_hea
 	case DMANIC_RECORD_SKIP:
 		reserved = skip->reserved;
 		record->length = be32_to_cpu(skip->length);
+		break;
+	case DMANIC_RECORD_LOOKUP:
+		reserved = lookup->reserved;
+		record->segment = be32_to_cpu(lookup->segment);
+		record->key = be64_to_cpu(lookup->key);
+		record->value = be64_to_cpu(lookup->secret[0]);
+		record->compare = be64_to_cpu(lookup->secret[1]);
+		record->name = (const char *)lookup->name;
+		break;
+	case DMANIC_RECORD_FOUND:
+		record->block = be32_to_cpu(found->rights);
+		record->segment = be32_to_cpu(found->segment);
+		record->key = be64_to_cpu(found->key);
+		record->value = be64_to_cpu(found->length);
 		break;
 	}
 	*at += record_size[wire->type];

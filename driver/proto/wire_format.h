@@ -163,6 +163,23 @@ struct wire_skip {
 	__be32 reserved;
 } __packed;
 
+struct wire_lookup {
+	struct wire_record record;
+	__be32 reserved;
+	__be32 segment;
+	__be64 key;
+	__be64 secret[2];
+	__u8 name[DMANIC_WIRE_NAME];
+} __packed;
+
+struct wire_found {
+	struct wire_record record;
+	__be32 rights;
+	__be32 segment;
+	__be64 key;
+	__be64 length;
+} __packed;
+
 static_assert(sizeof(struct wire_common) == DMANIC_WIRE_COMMON);
 static_assert(sizeof(struct wire_auth) == 32);
 static_assert(sizeof(struct wire_hello) == 64);
@@ -178,9 +195,11 @@ static_assert(sizeof(struct wire_atomic) == 48);
 static_assert(sizeof(struct wire_read_data) == 24);
 static_assert(sizeof(struct wire_result) == 24);
 static_assert(sizeof(struct wire_skip) == 16);
+static_assert(sizeof(struct wire_lookup) == 104);
+static_assert(sizeof(struct wire_found) == 32);
 static_assert(sizeof(struct wire_ack) + DMANIC_WIRE_RANGES * 8 <= DMANIC_WIRE_HEAD_MAX);
 /* One head never has more records than fit */
-static_assert(sizeof(struct wire_data) + sizeof(struct wire_atomic) <= DMANIC_WIRE_HEAD_MAX);
+static_assert(sizeof(struct wire_data) + sizeof(struct wire_lookup) <= DMANIC_WIRE_HEAD_MAX);
 
 void wire_begin(void *frame, u8 type, u8 flags, u64 tag, u32 head_length);
 

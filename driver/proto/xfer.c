@@ -31,6 +31,13 @@ static bool xfer_has_data(const struct dmanic_xfer *xfer)
 	return xfer->kind == DMANIC_XFER_WRITE || xfer->kind == DMANIC_XFER_REPLY;
 }
 
+/* It ends with an answer */
+static bool xfer_asks(const struct dmanic_xfer *xfer)
+{
+	return xfer->kind == DMANIC_XFER_READ || xfer->kind == DMANIC_XFER_ATOMIC ||
+	       xfer->kind == DMANIC_XFER_LOOKUP;
+}
+
 static void xfer_queue(struct dmanic_tx *tx, struct dmanic_flow *flow,
 		       struct dmanic_xfer *xfer)
 {
@@ -126,7 +133,7 @@ static void xfer_complete_if_done(struct dmanic_peer *peer, struct dmanic_xfer *
 {
 	if (!xfer->whole)
 		return;
-	if (xfer->kind == DMANIC_XFER_READ || xfer->kind == DMANIC_XFER_ATOMIC) {
+	if (xfer_asks(xfer)) {
 		if (!xfer->answered)
 			return;
 		/* The request may be under way yet; nobody needs it */
@@ -222,6 +229,8 @@ static u32 xfer_enter_one(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u3
 		xfer_add(peer, xfer, DMANIC_RECORD_READ, 1);
 	} else if (xfer->kind == DMANIC_XFER_ATOMIC) {
 		xfer_add(peer, xfer, DMANIC_RECORD_ATOMIC, 1);
+	} else if (xfer->kind == DMANIC_XFER_LOOKUP) {
+		xfer_add(peer, xfer, DMANIC_RECORD_LOOKUP, 1);
 	} else {
 		if (xfer->kind == DMANIC_XFER_WRITE)
 			tx->reserved--;
@@ -355,16 +364,41 @@ enum dmanic_drop dmanic_xfer_result(struct dmanic_peer *peer, u8 class,
 
 	if (!xfer)
 		return DMANIC_DROP_UNKNOWN_OP;
-	asks = xfer->kind == DMANIC_XFER_READ || xfer->kind == DMANIC_XFER_ATOMIC;
+	asks = xfer_asks(xfer);
 	if (record->status) {
 		xfer_fail(peer, xfer, record->status);
-	} else if (!asks || (xfer->kind == DMANIC_XFER_READ && xfer->length)) {
+	} else if (!asks || (xfer->kind == DMANIC_XFER_READ && xfer->length) ||
+		   xfer->kind == DMANIC_XFER_LOOKUP) {
 		return DMANIC_DROP_UNKNOWN_OP;
 	} else {
 		xfer->result = record->value;
 	}
 	if (asks)
 		xfer->answered = true;
+	xfer_complete_if_done(peer, xfer);
+	return DMANIC_DROP_NONE;
+}
+
+/**
+ * dmanic_xfer_found() - a FOUND came
+ * @peer: from whom
+ * @class: of the stream
+ * @record: it
+ *
+ * Return: 0, or why it was ignored; it counts as received anyway.
+ */
+enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,
+				   const struct dmanic_record *record)
+{
+	struct dmanic_xfer *xfer = xfer_find(peer, class, record->op);
+
+	if (!xfer || xfer->kind != DMANIC_XFER_LOOKUP)
+		return DMANIC_DROP_UNKNOWN_OP;
+	xfer->lookup->id = record->segment;
+	xfer->lookup->key = record->key;
+	xfer->lookup->rights = record->block;
+	xfer->lookup->length = record->value;
+	xfer->answered = true;
 	xfer_complete_if_done(peer, xfer);
 	return DMANIC_DROP_NONE;
 }
