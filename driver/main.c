@@ -6,6 +6,7 @@
 #include <net/net_namespace.h>
 
 #include "dmanic.h"
+#include "link.h"
 
 /* Both sides assert the layout they share; libnic has the same list */
 static_assert(sizeof(struct dmanic_sqe) == 64);
@@ -50,11 +51,16 @@ static int __init dmanic_init(void)
 	ret = register_pernet_subsys(&dmanic_net_ops);
 	if (ret)
 		goto err_cdev;
-	ret = dmanic_netlink_init();
+	ret = dmanic_ether_init();
 	if (ret)
 		goto err_net;
+	ret = dmanic_netlink_init();
+	if (ret)
+		goto err_ether;
 	return 0;
 
+err_ether:
+	dmanic_ether_exit();
 err_net:
 	unregister_pernet_subsys(&dmanic_net_ops);
 err_cdev:
@@ -69,6 +75,7 @@ static void __exit dmanic_exit(void)
 	/* Listeners are told of it, so the family goes afterwards */
 	dmanic_node_remove_all(NULL);
 	dmanic_netlink_exit();
+	dmanic_ether_exit();
 	unregister_pernet_subsys(&dmanic_net_ops);
 	dmanic_cdev_exit();
 	dmanic_mem_exit();
@@ -77,7 +84,7 @@ static void __exit dmanic_exit(void)
 module_init(dmanic_init);
 module_exit(dmanic_exit);
 
-MODULE_DESCRIPTION("DMA NICs made of software, for nodes on one machine");
+MODULE_DESCRIPTION("DMA NICs made of software, on one machine and over Ethernet");
 MODULE_AUTHOR("The dmanic authors");
 MODULE_LICENSE("GPL");
 MODULE_VERSION("0.1.0");

@@ -38,14 +38,27 @@ static u32 dmanic_generation = 1;
 /* Made when first needed, then never changed; under dmanic_nodes_lock */
 static char *dmanic_busy_texts[DMANIC_BUSY_TEXTS];
 
+void dmanic_netlink_changed(void)
+{
+	lockdep_assert_held(&dmanic_nodes_lock);
+	dmanic_generation++;
+}
+
 /* ---- showing devices ---- */
 
 static enum dmanic_dev_state dmanic_node_state(struct dmanic_node *node)
 {
+	struct dmanic_ether_info info;
+
 	if (dmanic_node_dead(node))
 		return DMANIC_DEV_REMOVED;
 	if (node->link->failed && node->link->failed(node))
 		return DMANIC_DEV_FAILED;
+	if (node->link->tell_ether) {
+		node->link->tell_ether(node, &info);
+		if (info.down)
+			return DMANIC_DEV_LINK_DOWN;
+	}
 	return DMANIC_DEV_UP;
 }
 
@@ -87,7 +100,7 @@ int dmanic_netlink_dev_put(struct sk_buff *skb, struct dmanic_node *node)
 	    nla_put_u32(skb, DMANIC_A_IRQS,
 			atomic_read(&node->nr[DMANIC_KIND_IRQ])) ||
 	    nla_put_u64_64bit(skb, DMANIC_A_PINNED, pinned, DMANIC_A_PAD) ||
-	    dmanic_dma_put_attrs(skb, node))
+	    dmanic_dma_put_attrs(skb, node) || dmanic_netlink_ether_put(skb, node))
 		return -EMSGSIZE;
 	return dmanic_netlink_model_put(skb, node);
 }
@@ -111,7 +124,7 @@ static int dmanic_stats_put(struct sk_buff *skb, struct dmanic_node *node)
 			return -EMSGSIZE;
 	}
 	nla_nest_end(skb, nest);
-	return 0;
+	return dmanic_netlink_proto_put(skb, node);
 }
 
 /* @cb: of a dump, else NULL */
@@ -242,7 +255,7 @@ static int dmanic_prefix_check(const struct nlattr *attr,
 
 	if (!length || length > DMANIC_PREFIX_MAX) {
 		NL_SET_ERR_MSG_ATTR(extack, attr,
-				    "NAME is a prefix of 1 to 28 characters: node numbers are appended");
+				    "NAME has 1 to 28 characters (loop: a prefix, node numbers are appended)");
 		return -EINVAL;
 	}
 	for (i = 0; i < length; i++) {
@@ -257,8 +270,39 @@ static int dmanic_prefix_check(const struct nlattr *attr,
 	return 0;
 }
 
+/* What only a device of the other type has */
+static int dmanic_foreign(struct genl_info *info, const int *attrs, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!info->attrs[attrs[i]])
+			continue;
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[attrs[i]],
+				    "devices of this TYPE do not have that");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int dmanic_ether_new(struct genl_info *info)
+{
+	static const int foreign[] = { DMANIC_A_NODES, DMANIC_A_MODEL };
+	struct nlattr *name = info->attrs[DMANIC_A_NAME];
+	int ret;
+
+	ret = dmanic_foreign(info, foreign, ARRAY_SIZE(foreign));
+	if (!ret && name)
+		ret = dmanic_prefix_check(name, info->extack);
+	return ret ? ret : dmanic_netlink_ether_new(info);
+}
+
 static int dmanic_loop_new(struct genl_info *info)
 {
+	static const int foreign[] = {
+		DMANIC_A_NODE, DMANIC_A_NETDEV, DMANIC_A_IFINDEX, DMANIC_A_ETHERTYPE,
+		DMANIC_A_CRC, DMANIC_A_DEAD_NS,
+	};
 	struct dmanic_model model = { };
 	struct nlattr *name = info->attrs[DMANIC_A_NAME];
 	struct nlattr *nodes = info->attrs[DMANIC_A_NODES];
@@ -270,7 +314,9 @@ static int dmanic_loop_new(struct genl_info *info)
 			       "a loop fabric needs NAME, the prefix of its devices, and NODES, how many");
 		return -EINVAL;
 	}
-	ret = dmanic_prefix_check(name, info->extack);
+	ret = dmanic_foreign(info, foreign, ARRAY_SIZE(foreign));
+	if (!ret)
+		ret = dmanic_prefix_check(name, info->extack);
 	if (ret)
 		return ret;
 	if (!nla_get_u32(nodes) ||
@@ -303,13 +349,15 @@ static int dmanic_dev_new(struct sk_buff *skb, struct genl_info *info)
 	struct nlattr *type = info->attrs[DMANIC_A_TYPE];
 
 	if (!type) {
-		NL_SET_ERR_MSG(info->extack, "TYPE is missing; types: loop");
+		NL_SET_ERR_MSG(info->extack, "TYPE is missing; types: loop, ether");
 		return -EINVAL;
 	}
 	if (!nla_strcmp(type, "loop"))
 		return dmanic_loop_new(info);
+	if (!nla_strcmp(type, "ether"))
+		return dmanic_ether_new(info);
 	NL_SET_ERR_MSG_ATTR(info->extack, type,
-			    "no such link type in this version of the driver; types: loop");
+			    "no such link type in this version of the driver; types: loop, ether");
 	return -EOPNOTSUPP;
 }
 
@@ -502,6 +550,12 @@ static const struct nla_policy dmanic_new_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_TYPE] = DMANIC_NAME_POLICY,
 	[DMANIC_A_NODES] = { .type = NLA_U32 },
 	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_netlink_model_policy),
+	[DMANIC_A_NODE] = { .type = NLA_U32 },
+	[DMANIC_A_NETDEV] = DMANIC_NAME_POLICY,
+	[DMANIC_A_IFINDEX] = { .type = NLA_U32 },
+	[DMANIC_A_ETHERTYPE] = { .type = NLA_U16 },
+	[DMANIC_A_CRC] = NLA_POLICY_MAX(NLA_U32, DMANIC_CRC_ON),
+	[DMANIC_A_DEAD_NS] = { .type = NLA_U64 },
 };
 
 static const struct nla_policy dmanic_del_policy[DMANIC_A_MAX + 1] = {
@@ -543,6 +597,13 @@ static const struct genl_ops dmanic_genl_ops[] = {
 	DMANIC_OP_CHANGE(DMANIC_GENL_CMD_DEV_SET, dmanic_dev_set,
 			 dmanic_set_policy),
 	DMANIC_OP_GET(DMANIC_GENL_CMD_STATS_GET),
+	{
+		.cmd = DMANIC_GENL_CMD_PEER_GET,
+		.start = dmanic_get_start,
+		.dumpit = dmanic_netlink_peer_dumpit,
+		.policy = dmanic_get_policy,
+		.maxattr = DMANIC_A_MAX,
+	},
 };
 
 struct genl_family dmanic_genl_family __ro_after_init = {

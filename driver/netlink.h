@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * netlink.h - what netlink.c and netlink_model.c share
+ * netlink.h - what netlink.c, netlink_model.c and netlink_ether.c share
  */
 #ifndef DMANIC_NETLINK_H
 #define DMANIC_NETLINK_H
@@ -38,5 +38,14 @@ int dmanic_netlink_model_put(struct sk_buff *skb, struct dmanic_node *node);
 int dmanic_netlink_model_change(struct dmanic_model *model,
 				const struct nlattr *nest,
 				struct netlink_ext_ack *extack);
+
+/* The list of devices did; under dmanic_nodes_lock */
+void dmanic_netlink_changed(void);
+
+/* netlink_ether.c */
+int dmanic_netlink_ether_new(struct genl_info *info);
+int dmanic_netlink_ether_put(struct sk_buff *skb, struct dmanic_node *node);
+int dmanic_netlink_proto_put(struct sk_buff *skb, struct dmanic_node *node);
+int dmanic_netlink_peer_dumpit(struct sk_buff *skb, struct netlink_callback *cb);
 
 #endif /* DMANIC_NETLINK_H */

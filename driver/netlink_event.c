@@ -28,8 +28,18 @@ dmanic_netlink_groups[DMANIC_NETLINK_GROUPS] = {
 	[DMANIC_GROUP_EVENTS] = { .name = DMANIC_GENL_GROUP_EVENTS },
 };
 
+static int event_fill_peer(struct sk_buff *skb, u32 peer)
+{
+	struct nlattr *nest = nla_nest_start(skb, DMANIC_A_PEER);
+
+	if (!nest || nla_put_u32(skb, DMANIC_PEER_A_NODE, peer))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
 static int event_fill(struct sk_buff *skb, struct dmanic_node *node,
-		      enum dmanic_event event)
+		      enum dmanic_event event, u32 peer)
 {
 	void *head;
 	int ret;
@@ -42,6 +52,8 @@ static int event_fill(struct sk_buff *skb, struct dmanic_node *node,
 	if (ret)
 		return ret;
 	ret = dmanic_netlink_dev_put(skb, node);
+	if (!ret && peer != DMANIC_NO_NODE)
+		ret = event_fill_peer(skb, peer);
 	if (ret)
 		return ret;
 	genlmsg_end(skb, head);
@@ -55,6 +67,17 @@ static int event_fill(struct sk_buff *skb, struct dmanic_node *node,
  */
 void dmanic_netlink_event(struct dmanic_node *node, enum dmanic_event event)
 {
+	dmanic_netlink_peer_event(node, event, DMANIC_NO_NODE);
+}
+
+/**
+ * dmanic_netlink_peer_event() - the same, about another node that it knows
+ * @node: as above
+ * @event: as above
+ * @peer: id of the other node; DMANIC_NO_NODE: it is about @node itself
+ */
+void dmanic_netlink_peer_event(struct dmanic_node *node, enum dmanic_event event, u32 peer)
+{
 	struct sk_buff *skb;
 
 	lockdep_assert_held(&dmanic_nodes_lock);
@@ -65,7 +88,7 @@ void dmanic_netlink_event(struct dmanic_node *node, enum dmanic_event event)
 	skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!skb)
 		goto err_lost;
-	if (WARN_ON_ONCE(event_fill(skb, node, event)))
+	if (WARN_ON_ONCE(event_fill(skb, node, event, peer)))
 		goto err_free_skb;
 	/* -ESRCH: none in this namespace; -ENOBUFS: its listener was told */
 	genlmsg_multicast_netns(&dmanic_genl_family, node->net, skb, 0,

@@ -953,5 +953,6 @@ void dmanic_cdev_remove(struct dmanic_node *node);
 int dmanic_netlink_init(void);
 void dmanic_netlink_exit(void);
 void dmanic_netlink_event(struct dmanic_node *node, enum dmanic_event event);
+void dmanic_netlink_peer_event(struct dmanic_node *node, enum dmanic_event event, u32 peer);
 
 #endif /* DMANIC_H */

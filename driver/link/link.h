@@ -10,8 +10,13 @@
 #ifndef DMANIC_LINK_H
 #define DMANIC_LINK_H
 
+#include <linux/if.h>
+
 #include "dmanic.h"
 #include "model.h"
+
+struct net_device;
+struct netlink_ext_ack;
 
 /**
  * struct dmanic_dma_info - a DMA engine that copies for a node
@@ -23,6 +28,50 @@ struct dmanic_dma_info {
 	u32 state;
 	u32 threshold;
 	const char *name;
+};
+
+/**
+ * struct dmanic_ether_info - the network device a node is on
+ * @netdev: its name
+ * @ifindex: its number
+ * @ethertype: of the frames
+ * @crc: enum dmanic_crc, as asked for
+ * @crc_on: payloads have checksums, if the other node agrees
+ * @mtu: longest frame
+ * @path: enum dmanic_path
+ * @dead_ns: a peer that says nothing for so long is dead
+ * @down: it carries nothing now
+ */
+struct dmanic_ether_info {
+	char netdev[IFNAMSIZ];
+	u32 ifindex;
+	u16 ethertype;
+	u32 crc;
+	bool crc_on;
+	u32 mtu;
+	u32 path;
+	u64 dead_ns;
+	bool down;
+};
+
+/**
+ * struct dmanic_peer_info - another node, as a node sees it
+ * @node: its id
+ * @state: enum dmanic_peer_link
+ * @address: its MAC address; U64_MAX: not known
+ * @incarnation: of it
+ * @mtu: longest frame of both
+ * @rtt_ns: smoothed round trip
+ * @window: bytes that may be under way
+ */
+struct dmanic_peer_info {
+	u32 node;
+	u32 state;
+	u64 address;
+	u64 incarnation;
+	u32 mtu;
+	u64 rtt_ns;
+	u64 window;
 };
 
 /**
@@ -56,6 +105,10 @@ struct dmanic_dma_info {
  * @failed: is it set
  * @tell_dma: what DMA engine of the machine it copies with; NULL: it copies
  *	with none. Under dmanic_nodes_lock.
+ * @tell_ether: what network device it is on; NULL: none. Under dmanic_nodes_lock.
+ * @tell_counters: by enum dmanic_proto_attr; NULL: there are none
+ * @peer: of other nodes known the @which-th; false: there are not so many. May be
+ *	NULL.
  * @release: give back the struct that embeds @node
  */
 struct dmanic_link_ops {
@@ -80,6 +133,9 @@ struct dmanic_link_ops {
 	void (*set_failed)(struct dmanic_node *node, bool failed);
 	bool (*failed)(struct dmanic_node *node);
 	void (*tell_dma)(struct dmanic_node *node, struct dmanic_dma_info *info);
+	void (*tell_ether)(struct dmanic_node *node, struct dmanic_ether_info *info);
+	void (*tell_counters)(struct dmanic_node *node, u64 *counter);
+	bool (*peer)(struct dmanic_node *node, u32 which, struct dmanic_peer_info *info);
 	void (*release)(struct dmanic_node *node);
 };
 
@@ -96,5 +152,29 @@ static inline bool dmanic_link_slow(struct dmanic_node *node)
  */
 int dmanic_loop_create(struct net *net, const char *prefix, u32 nodes,
 		       const struct dmanic_model *model);
+
+/**
+ * struct ether_config - a node to be made on a network device
+ * @name: of the node
+ * @dev: network device
+ * @id: node id
+ * @ethertype: of the frames
+ * @crc: enum dmanic_crc
+ * @dead_ns: a peer that says nothing for so long is dead; 0: the default
+ */
+struct ether_config {
+	const char *name;
+	struct net_device *dev;
+	u32 id;
+	u16 ethertype;
+	u32 crc;
+	u64 dead_ns;
+};
+
+int dmanic_ether_port_check(const struct net_device *dev, struct netlink_ext_ack *extack);
+int dmanic_ether_create(struct net *net, const struct ether_config *config,
+			struct netlink_ext_ack *extack);
+int dmanic_ether_init(void);
+void dmanic_ether_exit(void);
 
 #endif /* DMANIC_LINK_H */

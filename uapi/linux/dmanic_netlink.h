@@ -15,12 +15,16 @@
 
 /*
  * DEV_GET:   one device by NAME, or a dump of all in this network namespace.
- * DEV_NEW:   TYPE, NAME. loop: NODES nodes NAME0, NAME1, ...; MODEL.
+ * DEV_NEW:   TYPE, NAME. loop: NODES nodes NAME0, NAME1, ...; MODEL. ether: one
+ *            node NAME on NETDEV or IFINDEX, with the id NODE; ETHERTYPE, CRC,
+ *            DEAD_NS.
  * DEV_DEL:   NAME, or FABRIC (every node made with that prefix); FORCE.
  * DEV_SET:   NAME, or FABRIC (every node or none); MODEL, FAILED to change.
  * STATS_GET: as DEV_GET; NAME, TYPE, NODE, FABRIC and STATS.
  * EVENT:     not a request: what the multicast group "events" gets about devices
- *            of its network namespace: EVENT and what DEV_GET answers.
+ *            of its network namespace: EVENT and what DEV_GET answers; about a
+ *            peer: PEER with its NODE.
+ * PEER_GET:  a dump of the other nodes that devices here know: NAME and PEER.
  */
 enum dmanic_genl_cmd {
 	DMANIC_GENL_CMD_UNSPEC,
@@ -30,6 +34,7 @@ enum dmanic_genl_cmd {
 	DMANIC_GENL_CMD_DEV_SET,
 	DMANIC_GENL_CMD_STATS_GET,
 	DMANIC_GENL_CMD_EVENT,
+	DMANIC_GENL_CMD_PEER_GET,
 	__DMANIC_GENL_CMD_MAX,
 };
 
@@ -38,7 +43,7 @@ enum dmanic_genl_cmd {
 enum dmanic_attr {
 	DMANIC_A_UNSPEC,
 	DMANIC_A_NAME,		/* string: device; DEV_NEW loop: prefix */
-	DMANIC_A_TYPE,		/* string: "loop" */
+	DMANIC_A_TYPE,		/* string: "loop", "ether" */
 	DMANIC_A_NODE,		/* u32: node id */
 	DMANIC_A_NODES,		/* u32: nodes of a loop fabric */
 	DMANIC_A_FABRIC,	/* string: the prefix a loop device was made with */
@@ -58,6 +63,16 @@ enum dmanic_attr {
 	DMANIC_A_DMA_ENGINE,	/* string: channel it has, had or was offered */
 	DMANIC_A_DMA_THRESHOLD,	/* u32: contiguous bytes from which on it is used */
 	DMANIC_A_EVENT,		/* u32: enum dmanic_event */
+	DMANIC_A_NETDEV,	/* string: network device of an ether device */
+	DMANIC_A_IFINDEX,	/* u32: the same by number */
+	DMANIC_A_ETHERTYPE,	/* u16: of the frames; default 0x88b5 */
+	DMANIC_A_CRC,		/* u32: enum dmanic_crc, as asked for */
+	DMANIC_A_CRC_ON,	/* u8: payloads have checksums */
+	DMANIC_A_DEAD_NS,	/* u64: a silent peer is dead then; default 2 s */
+	DMANIC_A_MTU,		/* u32: longest frame */
+	DMANIC_A_PATH,		/* u32: enum dmanic_path */
+	DMANIC_A_PEER,		/* nest: enum dmanic_peer_attr */
+	DMANIC_A_PROTO,		/* nest: enum dmanic_proto_attr, with STATS */
 	__DMANIC_A_MAX,
 };
 
@@ -67,6 +82,7 @@ enum dmanic_dev_state {
 	DMANIC_DEV_UP = 0,
 	DMANIC_DEV_FAILED = 1,		/* set by FAILED */
 	DMANIC_DEV_REMOVED = 2,
+	DMANIC_DEV_LINK_DOWN = 3,	/* its network device carries nothing */
 };
 
 /* The DMA engine of the machine (dmaengine) that copies for a device */
@@ -87,9 +103,76 @@ enum dmanic_event {
 	DMANIC_EVENT_MODEL = 3,		/* MODEL was set */
 	DMANIC_EVENT_FAILED = 4,	/* it stopped answering */
 	DMANIC_EVENT_RESTARTED = 5,	/* it answers again: new INCARNATION */
-	DMANIC_EVENT_PEER_UP = 6,	/* reserved: another node is reached */
-	DMANIC_EVENT_PEER_DOWN = 7,	/* reserved: it no longer is */
+	DMANIC_EVENT_PEER_UP = 6,	/* another node is reached */
+	DMANIC_EVENT_PEER_DOWN = 7,	/* it no longer is */
+	DMANIC_EVENT_PEER_RESTARTED = 8, /* it is another one now */
+	DMANIC_EVENT_PEER_REFUSED = 9,	/* it refuses this node */
+	DMANIC_EVENT_PEER_RIVAL = 10,	/* two addresses claim its node id */
+	DMANIC_EVENT_LINK_DOWN = 11,	/* the network device carries nothing */
+	DMANIC_EVENT_LINK_UP = 12,	/* it does again */
 };
+
+/* Checksums of payloads of an ether device */
+enum dmanic_crc {
+	DMANIC_CRC_AUTO = 0,		/* where there is hardware below */
+	DMANIC_CRC_OFF = 1,
+	DMANIC_CRC_ON = 2,
+};
+
+/* What becomes of large frames of an ether device */
+enum dmanic_path {
+	DMANIC_PATH_WHOLE = 1,		/* the network device takes them as they are */
+	DMANIC_PATH_CUT = 2,		/* cut into its frames, pages stay in place */
+	DMANIC_PATH_COPIED = 3,		/* cut and copied: it takes no pages */
+};
+
+enum dmanic_peer_attr {
+	DMANIC_PEER_A_UNSPEC,
+	DMANIC_PEER_A_PAD,
+	DMANIC_PEER_A_NODE,		/* u32: its id */
+	DMANIC_PEER_A_STATE,		/* u32: enum dmanic_peer_link */
+	DMANIC_PEER_A_ADDRESS,		/* binary: its MAC address, when known */
+	DMANIC_PEER_A_INCARNATION,	/* u64: of it; 0: never connected */
+	DMANIC_PEER_A_MTU,		/* u32: longest frame of both */
+	DMANIC_PEER_A_RTT_NS,		/* u64: round trip; 0: not measured */
+	DMANIC_PEER_A_WINDOW,		/* u64: bytes that may be under way */
+	__DMANIC_PEER_A_MAX,
+};
+
+#define DMANIC_PEER_A_MAX (__DMANIC_PEER_A_MAX - 1)
+
+enum dmanic_peer_link {
+	DMANIC_PEER_LINK_CLOSED = 0,
+	DMANIC_PEER_LINK_OPENING = 1,
+	DMANIC_PEER_LINK_PAIRED = 2,	/* a moment before it is open */
+	DMANIC_PEER_LINK_OPEN = 3,
+};
+
+/* Counters of the protocol of an ether device; all u64, since it was made */
+enum dmanic_proto_attr {
+	DMANIC_PROTO_A_UNSPEC,
+	DMANIC_PROTO_A_PAD,
+	DMANIC_PROTO_A_FRAMES_SENT,	/* before they were cut */
+	DMANIC_PROTO_A_FRAMES_RECEIVED,
+	DMANIC_PROTO_A_DATA_SENT,	/* with data, after they were cut */
+	DMANIC_PROTO_A_DATA_AGAIN,	/* of those, sent again */
+	DMANIC_PROTO_A_ACKS_SENT,
+	DMANIC_PROTO_A_ACKS_RECEIVED,
+	DMANIC_PROTO_A_LOST,		/* frames taken for lost */
+	DMANIC_PROTO_A_TIMEOUTS,	/* of those, because nothing came back */
+	DMANIC_PROTO_A_TAIL_PROBES,	/* sent to learn whether the end was lost */
+	DMANIC_PROTO_A_DUPLICATES,	/* frames that brought nothing new */
+	DMANIC_PROTO_A_REFUSED,		/* operations of other nodes refused */
+	DMANIC_PROTO_A_CONNECTIONS,	/* made */
+	DMANIC_PROTO_A_RESTARTS,	/* peers that restarted */
+	DMANIC_PROTO_A_DEATHS,		/* peers that did not answer */
+	DMANIC_PROTO_A_CORRUPT,		/* frames whose payload was damaged */
+	DMANIC_PROTO_A_DROPPED,		/* frames received and dropped, for any reason */
+	DMANIC_PROTO_A_UNSENT,		/* frames the network device did not take */
+	__DMANIC_PROTO_A_MAX,
+};
+
+#define DMANIC_PROTO_A_MAX (__DMANIC_PROTO_A_MAX - 1)
 
 /* What a loop link pretends to cost; all zero moves data at memory speed */
 enum dmanic_model_attr {

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ether.c - nodes on a network device: made, shown, stopped
+ */
+#include <linux/ktime.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "ether.h"
+
+static_assert(DMANIC_WIRE_NAME == DMANIC_PUBLISH_MAX);
+static_assert(DMANIC_WIRE_NOBODY == DMANIC_NO_NODE);
+static_assert(DMANIC_EXPORT_SEGMENT == 0 && DMANIC_EXPORT_IRQ == 1);
+
+struct workqueue_struct *dmanic_ether_wq;
+
+/* ---- telling ---- */
+
+static u32 ether_nr_nodes(struct dmanic_node *node)
+{
+	struct ether_node *en = to_ether(node);
+	struct ether_peer *ep;
+	u32 nr = 1;
+	int i;
+
+	spin_lock_bh(&en->lock);
+	hash_for_each(en->peers, i, ep, entry)
+		nr += ep->peer.state == DMANIC_PEER_OPEN;
+	spin_unlock_bh(&en->lock);
+	return nr;
+}
+
+static void ether_tell(struct dmanic_node *node, struct dmanic_ether_info *info)
+{
+	struct ether_node *en = to_ether(node);
+	const struct ether_port *port = en->port;
+
+	lockdep_assert_held(&dmanic_nodes_lock);
+	/* Once stopped it is as it was last */
+	if (port) {
+		strscpy(en->info.netdev, port->dev->name, sizeof(en->info.netdev));
+		en->info.ifindex = port->dev->ifindex;
+		en->info.mtu = dmanic_ether_mtu(port->dev);
+		en->info.down = port->down;
+	}
+	*info = en->info;
+}
+
+static void ether_tell_counters(struct dmanic_node *node, u64 *counter)
+{
+	struct ether_node *en = to_ether(node);
+	const struct dmanic_proto_stats *stats = &en->host.stats;
+	u32 i;
+
+	spin_lock_bh(&en->lock);
+	counter[DMANIC_PROTO_A_FRAMES_SENT] = stats->frames_sent;
+	counter[DMANIC_PROTO_A_FRAMES_RECEIVED] = stats->frames_received;
+	counter[DMANIC_PROTO_A_DATA_SENT] = stats->data_sent;
+	counter[DMANIC_PROTO_A_DATA_AGAIN] = stats->data_again;
+	counter[DMANIC_PROTO_A_ACKS_SENT] = stats->acks_sent;
+	counter[DMANIC_PROTO_A_ACKS_RECEIVED] = stats->acks_received;
+	counter[DMANIC_PROTO_A_LOST] = stats->lost;
+	counter[DMANIC_PROTO_A_TIMEOUTS] = stats->timeouts;
+	counter[DMANIC_PROTO_A_TAIL_PROBES] = stats->tail_probes;
+	counter[DMANIC_PROTO_A_DUPLICATES] = stats->duplicates;
+	counter[DMANIC_PROTO_A_REFUSED] = stats->refused;
+	counter[DMANIC_PROTO_A_CONNECTIONS] = stats->connections;
+	counter[DMANIC_PROTO_A_RESTARTS] = stats->restarts;
+	counter[DMANIC_PROTO_A_DEATHS] = stats->deaths;
+	counter[DMANIC_PROTO_A_CORRUPT] = stats->dropped[DMANIC_DROP_CORRUPT];
+	counter[DMANIC_PROTO_A_DROPPED] = 0;
+	for (i = DMANIC_DROP_NONE + 1; i < DMANIC_DROPS; i++)
+		counter[DMANIC_PROTO_A_DROPPED] += stats->dropped[i];
+	counter[DMANIC_PROTO_A_UNSENT] = en->unsent;
+	spin_unlock_bh(&en->lock);
+}
+
+static bool ether_peer_info(struct dmanic_node *node, u32 which,
+			    struct dmanic_peer_info *info)
+{
+	struct ether_node *en = to_ether(node);
+	struct ether_peer *ep;
+	bool found = false;
+	int i;
+
+	spin_lock_bh(&en->lock);
+	hash_for_each(en->peers, i, ep, entry) {
+		if (which--)
+			continue;
+		*info = (struct dmanic_peer_info) {
+			.node = ep->peer.node,
+			.state = ep->peer.state,
+			.address = ep->peer.address,
+			.incarnation = ep->peer.incarnation,
+			.mtu = ep->peer.mtu,
+			.rtt_ns = ep->peer.rate.srtt,
+			.window = ep->peer.rate.window,
+		};
+		found = true;
+		break;
+	}
+	spin_unlock_bh(&en->lock);
+	return found;
+}
+
+/* ---- the end ---- */
+
+/* Nobody gets frames for it, sends or completes afterwards */
+static void ether_quit(struct ether_node *en)
+{
+	struct dmanic_ether_info info;
+	struct ether_port *port = en->port;
+	struct ether_peer *ep;
+	int i;
+
+	ether_tell(&en->node, &info);
+	spin_lock_bh(&en->lock);
+	WRITE_ONCE(en->stopped, true);
+	dmanic_ether_peer_close_all(en);
+	dmanic_ether_self_cancel(en, DMANIC_STATUS_LINK_DOWN, true);
+	spin_unlock_bh(&en->lock);
+	dmanic_ether_run(en);
+	dmanic_ether_port_leave(en);
+	/* For who takes a frame, and who runs the node */
+	synchronize_net();
+	hrtimer_cancel(&en->kick);
+	hash_for_each(en->peers, i, ep, entry)
+		hrtimer_cancel(&ep->timer);
+	/* What the one who ran last left */
+	dmanic_ether_run(en);
+	synchronize_net();
+	en->port = NULL;
+	dmanic_ether_port_put(port);
+}
+
+static void ether_stop(struct dmanic_node *node)
+{
+	ether_quit(to_ether(node));
+}
+
+static void ether_release(struct dmanic_node *node)
+{
+	struct ether_node *en = to_ether(node);
+
+	dmanic_ether_peer_free_all(en);
+	__skb_queue_purge(&en->answers);
+	kvfree(en);
+}
+
+static const struct dmanic_link_ops ether_ops = {
+	.type = "ether",
+	.features = DMANIC_FEATURE_STRIDED | DMANIC_FEATURE_NOTIFY |
+		    DMANIC_FEATURE_USER_MEMORY | DMANIC_FEATURE_ATOMIC |
+		    DMANIC_FEATURE_LIST,
+	.op_bytes = sizeof(struct ether_op),
+	.connect = dmanic_ether_connect,
+	.submit = dmanic_ether_submit,
+	.cancel = dmanic_ether_cancel,
+	.nr_nodes = ether_nr_nodes,
+	.stop = ether_stop,
+	.tell_ether = ether_tell,
+	.tell_counters = ether_tell_counters,
+	.peer = ether_peer_info,
+	.release = ether_release,
+};
+
+/* ---- the beginning ---- */
+
+/* Bytes may be damaged only where there is hardware below */
+static int ether_has_hardware(struct net_device *dev, struct netdev_nested_priv *priv)
+{
+	return !!dev->dev.parent;
+}
+
+static bool ether_crc_on(struct net_device *dev, u32 crc)
+{
+	struct netdev_nested_priv priv = {};
+	bool hardware;
+
+	if (crc != DMANIC_CRC_AUTO)
+		return crc == DMANIC_CRC_ON;
+	rcu_read_lock();
+	hardware = ether_has_hardware(dev, &priv) ||
+		   netdev_walk_all_lower_dev_rcu(dev, ether_has_hardware, &priv);
+	rcu_read_unlock();
+	return hardware;
+}
+
+static void ether_init(struct ether_node *en, const struct ether_config *config)
+{
+	struct dmanic_proto_config proto = {
+		.node = config->id,
+		.incarnation = en->node.incarnation,
+		.mtu = dmanic_ether_mtu(config->dev),
+		.super = dmanic_ether_super(config->dev),
+		.dead_ns = config->dead_ns,
+	};
+
+	en->info.ethertype = config->ethertype;
+	en->info.crc = config->crc;
+	en->info.crc_on = ether_crc_on(config->dev, config->crc);
+	en->info.path = dmanic_ether_path(config->dev, config->ethertype);
+	if (en->info.crc_on)
+		proto.features |= DMANIC_WIRE_PAYLOAD_CRC;
+	INIT_WORK(&en->wakeups, dmanic_ether_wakeups);
+	INIT_WORK(&en->self_work, dmanic_ether_self_work);
+	spin_lock_init(&en->lock);
+	hash_init(en->peers);
+	hash_init(en->tags);
+	INIT_LIST_HEAD(&en->active);
+	__skb_queue_head_init(&en->answers);
+	INIT_LIST_HEAD(&en->done);
+	INIT_LIST_HEAD(&en->resumed);
+	INIT_LIST_HEAD(&en->self);
+	hrtimer_init(&en->kick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	en->kick.function = dmanic_ether_kick;
+	en->out.head = en->head;
+	dmanic_host_init(&en->host, &dmanic_ether_env, &proto);
+	en->info.dead_ns = en->host.config.dead_ns;
+}
+
+/* Tell everybody: who has the same id refuses */
+static void ether_hello(struct ether_node *en)
+{
+	struct sk_buff *skb;
+
+	spin_lock_bh(&en->lock);
+	dmanic_host_hello(&en->host, &en->out);
+	skb = dmanic_ether_frame_build(en, &en->out);
+	if (skb)
+		__skb_queue_tail(&en->answers, skb);
+	spin_unlock_bh(&en->lock);
+	dmanic_ether_run(en);
+}
+
+static int ether_join(struct ether_node *en, const struct ether_config *config,
+		      struct netlink_ext_ack *extack)
+{
+	struct ether_port *port;
+	int ret;
+
+	port = dmanic_ether_port_get(config->dev, config->ethertype);
+	if (IS_ERR(port))
+		return PTR_ERR(port);
+	ret = dmanic_ether_port_join(port, en);
+	if (ret) {
+		NL_SET_ERR_MSG(extack,
+			       "a device on this NETDEV has that node id: give another NODE");
+		dmanic_ether_port_put(port);
+	}
+	return ret;
+}
+
+/**
+ * dmanic_ether_create() - make a node
+ * @net: network namespace of its network device
+ * @config: what it is to be; the device was checked
+ * @extack: tells what is wrong
+ *
+ * Under rtnl_lock and dmanic_nodes_lock. Return: 0; -EEXIST the name or the node
+ * id is taken; -ENOMEM.
+ */
+int dmanic_ether_create(struct net *net, const struct ether_config *config,
+			struct netlink_ext_ack *extack)
+{
+	struct ether_node *en;
+	int ret;
+
+	en = kvzalloc(sizeof(*en), GFP_KERNEL);
+	if (!en)
+		return -ENOMEM;
+	ret = dmanic_node_init(&en->node, net, &ether_ops, config->name, config->name,
+			       config->id);
+	if (ret) {
+		kvfree(en);
+		return ret;
+	}
+	/* After a reboot it is another one, too */
+	en->node.incarnation = ktime_get_real_ns();
+	ether_init(en, config);
+	dmanic_ether_peer_refill(en);
+	ret = ether_join(en, config, extack);
+	if (ret)
+		goto err_put;
+	ret = dmanic_node_add(&en->node);
+	if (ret == -EEXIST)
+		NL_SET_ERR_MSG(extack,
+			       "a device of that name exists, here or in another network namespace: choose another name, or delete it first");
+	if (ret)
+		goto err_quit;
+	ether_hello(en);
+	dmanic_node_announce(&en->node);
+	return 0;
+
+err_quit:
+	ether_quit(en);
+err_put:
+	dmanic_node_put(&en->node);
+	return ret;
+}
+
+int dmanic_ether_init(void)
+{
+	int ret;
+
+	dmanic_ether_wq = alloc_workqueue("dmanic_ether", WQ_UNBOUND, 0);
+	if (!dmanic_ether_wq)
+		return -ENOMEM;
+	ret = dmanic_ether_port_init();
+	if (ret)
+		destroy_workqueue(dmanic_ether_wq);
+	return ret;
+}
+
+void dmanic_ether_exit(void)
+{
+	dmanic_ether_port_exit();
+	destroy_workqueue(dmanic_ether_wq);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ether.h - nodes on a network device: every object of the ether link
+ *
+ * Objects
+ *
+ *	node   what the core sees, and one host of the protocol. Made by DEV_NEW on
+ *	       a network device, goes with it. [device refcount]
+ *	port   a network device and an EtherType that nodes are on: takes frames.
+ *	       Made with the first node on it, gone with the last. [its nodes]
+ *	cutter what cuts large frames of an EtherType. [ports]
+ *	peer   another node, and the connection to it. Made by who connects first,
+ *	       on either side; lives as long as the node.
+ *	eop    what the link keeps of an operation, in op->link. [its queue]
+ *	lookup a question to a peer: where an export is. [who waits for it]
+ *
+ * The way of an operation
+ *
+ *	ether_op.c submit() makes a transfer of it, for the protocol (proto.h) ->
+ *	ether_run.c asks the protocol for frames -> ether_frame.c builds them of
+ *	pages of the segment -> the device. ether_gso.c cuts those that the device
+ *	cannot take whole. At the other side ether_port.c takes frames and finds
+ *	the node -> ether_receive.c -> the protocol -> ether_target.c places
+ *	bytes. Acknowledgments come back the same way; the protocol completes
+ *	the transfer, and ether_run.c the operation.
+ *
+ *	A node's operations with itself never leave it (ether_self.c). Frames from
+ *	one node to another on the same device take a short cut to the device's
+ *	receiving side, for what is sent to one's own address does not come back.
+ *
+ * Locks
+ *
+ *	rtnl_lock          outside of dmanic_nodes_lock: making a node, and all that
+ *	                   happens to a device
+ *	dmanic_nodes_lock  ports and their lists of nodes (readers use RCU)
+ *	en->lock           spinlock, softirqs off: all of the protocol, peers, eops.
+ *	                   Held while frames are received and built, never while
+ *	                   one is sent or an operation completed.
+ *
+ * One at a time sends and completes for a node (en->running), so that both are
+ * done in order; everybody else leaves what is to be done under en->lock and
+ * goes. Who runs has softirqs off, so a grace period of RCU waits for him.
+ *
+ * A frame holds the pages it was built of, so that segment, operation and node may
+ * go while a device has it still.
+ */
+#ifndef DMANIC_ETHER_H
+#define DMANIC_ETHER_H
+
+#include <linux/completion.h>
+#include <linux/etherdevice.h>
+#include <linux/hashtable.h>
+#include <linux/hrtimer.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/workqueue.h>
+
+#include "dmanic.h"
+#include "link.h"
+#include "proto.h"
+
+/*
+ * What large frames call themselves, so that a device which takes such frames whole
+ * (veth, dummy) takes ours. Nothing else in the kernel looks at it.
+ */
+#define ETHER_GSO_TYPE		SKB_GSO_SCTP
+
+#define ETHER_PEERS_MAX		1024U
+#define ETHER_HASH_BITS		6
+#define ETHER_FLOWS		32U
+#define ETHER_EVENTS		16U
+
+/**
+ * struct ether_port - a network device, and nodes on it
+ * @entry: in the list of ports, under dmanic_nodes_lock
+ * @dev: the device
+ * @tracker: of the reference to it
+ * @nodes: struct ether_node.entry; readers use RCU
+ * @nr_nodes: how many
+ * @address: of the device
+ * @down: it carries nothing: not up, or a bridge's or a bond's
+ * @taker: takes frames of the EtherType from @dev
+ */
+struct ether_port {
+	struct list_head entry;
+	struct net_device *dev;
+	netdevice_tracker tracker;
+	struct list_head nodes;
+	unsigned int nr_nodes;
+	u64 address;
+	bool down;
+	struct packet_type taker;
+};
+
+/**
+ * struct ether_event - something happened to a peer
+ * @node: its id
+ * @event: what
+ */
+struct ether_event {
+	u32 node;
+	enum dmanic_peer_event event;
+};
+
+/**
+ * struct ether_node - a node
+ * @node: what the core sees
+ * @port: where it is; NULL once it is stopped
+ * @entry: in port->nodes
+ * @info: what it is, under dmanic_nodes_lock
+ * @wakeups: makes spare peers and tells listeners; holds @node
+ * @self_work: operations with itself; holds @node
+ * @lock: protects what follows
+ * @stopped: takes nothing more
+ * @running: somebody sends and completes
+ * @host: the protocol's
+ * @peers: by node id
+ * @tags: by the tag in frames to us; readers use RCU, too
+ * @nr_peers: how many
+ * @spare: a peer for who connects to us next, or NULL
+ * @active: peers that may have something to send
+ * @answers: frames to be sent at once
+ * @done: operations to be completed, in order
+ * @resumed: eops of LISTs that go on
+ * @self: operations with itself, in order
+ * @kick: goes on sending
+ * @events: to be told
+ * @nr_events: how many
+ * @unsent: frames that could not be built or sent
+ * @out: the frame that is being built
+ * @head: its head
+ */
+struct ether_node {
+	struct dmanic_node node;
+	struct ether_port *port;
+	struct list_head entry;
+	struct dmanic_ether_info info;
+	struct work_struct wakeups;
+	struct work_struct self_work;
+
+	spinlock_t lock; /* protects what follows */
+	bool stopped;
+	bool running;
+	struct dmanic_host host;
+	DECLARE_HASHTABLE(peers, ETHER_HASH_BITS);
+	DECLARE_HASHTABLE(tags, ETHER_HASH_BITS);
+	unsigned int nr_peers;
+	struct ether_peer *spare;
+	struct list_head active;
+	struct sk_buff_head answers;
+	struct list_head done;
+	struct list_head resumed;
+	struct list_head self;
+	struct hrtimer kick;
+	struct ether_event events[ETHER_EVENTS];
+	unsigned int nr_events;
+	u64 unsent;
+	struct dmanic_out out;
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+};
+
+/**
+ * struct ether_peer - another node; all under en->lock
+ * @en: this node
+ * @entry: in en->peers
+ * @tagged: in en->tags, while the connection has a tag
+ * @active: in en->active
+ * @ops: struct ether_op.of_peer
+ * @check: it connected anew: operations for the one it was before are to end
+ * @timer: when the protocol wants to know of the time
+ * @armed: when that goes off; DMANIC_NEVER: it does not
+ * @flow: of the queues; those that share one take turns as one
+ * @asking: of lookups
+ * @peer: the protocol's; larger than it looks
+ */
+struct ether_peer {
+	struct ether_node *en;
+	struct hlist_node entry;
+	struct hlist_node tagged;
+	struct list_head active;
+	struct list_head ops;
+	bool check;
+	struct hrtimer timer;
+	u64 armed;
+	struct dmanic_flow flow[ETHER_FLOWS];
+	struct dmanic_flow asking;
+	struct dmanic_peer peer;
+};
+
+/**
+ * struct ether_op - what the link keeps of an operation
+ * @xfer: what the protocol does
+ * @op: the operation
+ * @ep: where it goes; NULL: nothing of it is with the protocol
+ * @of_queue: in queue->turn
+ * @of_peer: in ep->ops
+ * @resume: in en->resumed
+ * @list_status: LIST: how it ends after what is under way
+ * @local: LIST that reads: where the bytes under way go
+ */
+struct ether_op {
+	struct dmanic_xfer xfer;
+	struct dmanic_op *op;
+	struct ether_peer *ep;
+	struct list_head of_queue;
+	struct list_head of_peer;
+	struct list_head resume;
+	u32 list_status;
+	u64 local;
+};
+
+static inline struct ether_node *to_ether(struct dmanic_node *node)
+{
+	return container_of(node, struct ether_node, node);
+}
+
+static inline struct ether_peer *to_ether_peer(struct dmanic_peer *peer)
+{
+	return container_of(peer, struct ether_peer, peer);
+}
+
+static inline struct ether_op *to_eop(struct dmanic_xfer *xfer)
+{
+	return container_of(xfer, struct ether_op, xfer);
+}
+
+static inline bool ether_is_list(const struct dmanic_op *op)
+{
+	return op->list.mem;
+}
+
+/* ether.c */
+extern struct workqueue_struct *dmanic_ether_wq;
+
+/* ether_port.c */
+struct ether_port *dmanic_ether_port_get(struct net_device *dev, u16 ethertype);
+void dmanic_ether_port_put(struct ether_port *port);
+int dmanic_ether_port_join(struct ether_port *port, struct ether_node *en);
+void dmanic_ether_port_leave(struct ether_node *en);
+u32 dmanic_ether_path(struct net_device *dev, u16 ethertype);
+u32 dmanic_ether_mtu(const struct net_device *dev);
+u32 dmanic_ether_super(const struct net_device *dev);
+int dmanic_ether_port_init(void);
+void dmanic_ether_port_exit(void);
+
+/* ether_gso.c */
+int dmanic_ether_cutter_get(u16 ethertype);
+void dmanic_ether_cutter_put(u16 ethertype);
+
+/* ether_frame.c */
+struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dmanic_out *out);
+bool dmanic_ether_frame_send(struct ether_port *port, struct sk_buff *skb);
+u32 dmanic_ether_frame_crc(const struct sk_buff *skb, u32 at, u32 length);
+
+/* ether_receive.c */
+bool dmanic_ether_wants(struct ether_node *en, u64 tag);
+void dmanic_ether_receive(struct ether_node *en, struct sk_buff *skb);
+
+/* ether_run.c; wake under en->lock */
+void dmanic_ether_wake(struct ether_peer *ep);
+void dmanic_ether_run(struct ether_node *en);
+enum hrtimer_restart dmanic_ether_kick(struct hrtimer *timer);
+enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer);
+
+/* ether_peer.c */
+struct ether_peer *dmanic_ether_peer_find(struct ether_node *en, u32 id);
+struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id);
+void dmanic_ether_peer_refill(struct ether_node *en);
+void dmanic_ether_peer_close_all(struct ether_node *en);
+void dmanic_ether_peer_free_all(struct ether_node *en);
+void dmanic_ether_wakeups(struct work_struct *work);
+extern const struct dmanic_env dmanic_ether_env;
+
+/* ether_target.c: the protocol's, as env.h says of them */
+u32 dmanic_ether_place(struct dmanic_peer *peer, const struct dmanic_record *record,
+		       u32 skip, const struct dmanic_frame *frame, u32 at, u32 length);
+u32 dmanic_ether_notify(struct dmanic_peer *peer, const struct dmanic_record *record);
+u32 dmanic_ether_atomic(struct dmanic_peer *peer, const struct dmanic_record *record,
+			u64 *old);
+u32 dmanic_ether_read_begin(struct dmanic_peer *peer, const struct dmanic_record *record,
+			    struct dmanic_xfer *xfer);
+void dmanic_ether_read_end(struct dmanic_peer *peer, struct dmanic_xfer *xfer);
+bool dmanic_ether_read_allowed(struct ether_node *en, const struct dmanic_xfer *xfer);
+void dmanic_ether_copy(struct dmanic_mem *mem, u64 offset, const struct sk_buff *skb,
+		       u32 at, u32 length);
+
+/* ether_op.c; resume, end and end_all under en->lock */
+u64 dmanic_ether_submit(struct dmanic_node *node, struct list_head *ops);
+void dmanic_ether_cancel(struct dmanic_node *node, struct dmanic_queue *queue,
+			 struct dmanic_op *op);
+void dmanic_ether_end(struct ether_node *en, struct dmanic_op *op, u32 status);
+void dmanic_ether_resume(struct ether_node *en);
+void dmanic_ether_check(struct ether_peer *ep);
+void dmanic_ether_place_read(struct dmanic_peer *peer, struct dmanic_xfer *xfer,
+			     u64 position, const struct dmanic_frame *frame, u32 at,
+			     u32 length);
+void dmanic_ether_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer);
+u32 dmanic_ether_cut(struct dmanic_xfer *xfer, u64 position, u32 most, u64 *offset,
+		     u64 *at);
+
+/* ether_self.c; cancel under en->lock */
+void dmanic_ether_self_submit(struct ether_node *en, struct dmanic_op *op);
+void dmanic_ether_self_cancel(struct ether_node *en, u32 status, bool all);
+void dmanic_ether_self_work(struct work_struct *work);
+
+/* ether_connect.c */
+u32 dmanic_ether_lookup(struct dmanic_peer *peer, struct dmanic_lookup *lookup);
+int dmanic_ether_connect(struct dmanic_node *node, struct dmanic_target *target,
+			 enum dmanic_export_kind kind, const char *name,
+			 const u64 *secret, u64 timeout_ns, u32 *rights, u64 *length);
+
+#endif /* DMANIC_ETHER_H */

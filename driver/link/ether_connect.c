@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ether_connect.c - where an export of another node is: asking, and answering
+ *
+ * A name that is not published yet is asked for again, later and later: the other
+ * side remembers nobody who waits.
+ */
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/sched/signal.h>
+
+#include "ether.h"
+
+/* A name is asked for again after this time at first, and after that at last */
+#define CONNECT_FIRST_NS	(500 * NSEC_PER_USEC)
+#define CONNECT_LAST_NS		(50 * NSEC_PER_MSEC)
+
+static int connect_errno(u32 status)
+{
+	switch (status) {
+	case DMANIC_STATUS_OK:
+		return 0;
+	case DMANIC_STATUS_ACCESS:
+		return -EACCES;
+	case DMANIC_STATUS_INVALID:
+		return -EINVAL;
+	case DMANIC_STATUS_NO_SEGMENT:
+		return -ENOENT;
+	case DMANIC_STATUS_CANCELLED:
+		return -EINTR;
+	case DMANIC_STATUS_UNSUPPORTED:
+		return -EOPNOTSUPP;
+	default:
+		return -EHOSTUNREACH;
+	}
+}
+
+static u32 connect_status(int ret)
+{
+	switch (ret) {
+	case 0:
+		return DMANIC_STATUS_OK;
+	case -EACCES:
+		return DMANIC_STATUS_ACCESS;
+	case -EINVAL:
+		return DMANIC_STATUS_INVALID;
+	default:
+		return DMANIC_STATUS_NO_SEGMENT;
+	}
+}
+
+static bool connect_by_name(const struct dmanic_lookup *lookup)
+{
+	return *lookup->name;
+}
+
+/* Find it here; enum dmanic_status */
+static u32 connect_find(struct dmanic_node *node, struct dmanic_lookup *lookup)
+{
+	struct dmanic_target target = { .id = lookup->id, .key = lookup->key };
+	struct dmanic_export *export;
+	u32 status = DMANIC_STATUS_OK;
+
+	rcu_read_lock();
+	if (connect_by_name(lookup))
+		status = connect_status(dmanic_export_lookup(node, lookup->kind, lookup->name,
+							     lookup->secret, &target.id,
+							     &target.key));
+	if (!status)
+		status = dmanic_target_find(node, &target, lookup->kind, &export);
+	if (!status) {
+		lookup->id = target.id;
+		lookup->key = target.key;
+		lookup->rights = export->rights;
+		lookup->length = export->length;
+	}
+	rcu_read_unlock();
+	return status;
+}
+
+/* The protocol's, as env.h says of it: another node asks */
+u32 dmanic_ether_lookup(struct dmanic_peer *peer, struct dmanic_lookup *lookup)
+{
+	return connect_find(&to_ether_peer(peer)->en->node, lookup);
+}
+
+/**
+ * struct connect_ask - a question under way
+ * @xfer: the protocol's
+ * @lookup: what is asked, and the answer
+ * @ended: there is one
+ */
+struct connect_ask {
+	struct dmanic_xfer xfer;
+	struct dmanic_lookup lookup;
+	struct completion ended;
+};
+
+/* Ask once; enum dmanic_status. The protocol ends it in bounded time. */
+static u32 connect_ask(struct ether_node *en, struct ether_peer *ep,
+		       struct connect_ask *ask, u64 *incarnation)
+{
+	init_completion(&ask->ended);
+	memset(&ask->xfer, 0, sizeof(ask->xfer));
+	INIT_LIST_HEAD(&ask->xfer.entry);
+	ask->xfer.kind = DMANIC_XFER_LOOKUP;
+	ask->xfer.class = DMANIC_URGENT;
+	ask->xfer.lookup = &ask->lookup;
+	ask->xfer.source = &ask->ended;
+	spin_lock_bh(&en->lock);
+	if (en->stopped) {
+		spin_unlock_bh(&en->lock);
+		return DMANIC_STATUS_LINK_DOWN;
+	}
+	dmanic_peer_submit(&ep->peer, &ep->asking, &ask->xfer, ktime_get_ns());
+	dmanic_ether_wake(ep);
+	spin_unlock_bh(&en->lock);
+	dmanic_ether_run(en);
+
+	if (wait_for_completion_interruptible(&ask->ended)) {
+		spin_lock_bh(&en->lock);
+		if (!completion_done(&ask->ended))
+			dmanic_peer_cancel(&ep->peer, &ask->xfer, DMANIC_STATUS_CANCELLED);
+		dmanic_ether_wake(ep);
+		spin_unlock_bh(&en->lock);
+		dmanic_ether_run(en);
+		return DMANIC_STATUS_CANCELLED;
+	}
+	/* Who completed it has left */
+	spin_lock_bh(&en->lock);
+	*incarnation = ep->peer.incarnation;
+	spin_unlock_bh(&en->lock);
+	return ask->xfer.status;
+}
+
+static u32 connect_once(struct ether_node *en, struct ether_peer *ep,
+			struct connect_ask *ask, u64 *incarnation)
+{
+	if (ep)
+		return connect_ask(en, ep, ask, incarnation);
+	*incarnation = en->node.incarnation;
+	return connect_find(&en->node, &ask->lookup);
+}
+
+/* Sleep for @ns; -EINTR: a signal came */
+static int connect_pause(u64 ns)
+{
+	ktime_t until = ktime_add_ns(ktime_get(), ns);
+
+	while (ktime_before(ktime_get(), until)) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (signal_pending(current)) {
+			__set_current_state(TASK_RUNNING);
+			return -EINTR;
+		}
+		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
+	}
+	return 0;
+}
+
+/* Until there is an answer that will not change, or the time is over */
+static int connect_until(struct ether_node *en, struct ether_peer *ep,
+			 struct connect_ask *ask, u64 timeout_ns, u64 *incarnation)
+{
+	const struct dmanic_lookup question = ask->lookup;
+	u64 began = ktime_get_ns(), pause = CONNECT_FIRST_NS, gone;
+	int ret;
+
+	for (;;) {
+		ret = connect_errno(connect_once(en, ep, ask, incarnation));
+		if (ret != -ENOENT || !connect_by_name(&question) || !timeout_ns)
+			return ret;
+		gone = ktime_get_ns() - began;
+		if (gone >= timeout_ns)
+			return -ETIME;
+		if (dmanic_node_dead(&en->node))
+			return -ENODEV;
+		ret = connect_pause(min(pause, timeout_ns - gone));
+		if (ret)
+			return ret;
+		pause = min_t(u64, 2 * pause, CONNECT_LAST_NS);
+		ask->lookup = question;
+	}
+}
+
+/* As link.h says of connect() */
+int dmanic_ether_connect(struct dmanic_node *node, struct dmanic_target *target,
+			 enum dmanic_export_kind kind, const char *name,
+			 const u64 *secret, u64 timeout_ns, u32 *rights, u64 *length)
+{
+	struct ether_node *en = to_ether(node);
+	struct ether_peer *ep = NULL;
+	struct connect_ask *ask;
+	int ret;
+
+	if (target->node == DMANIC_WIRE_NOBODY)
+		return -EHOSTUNREACH;
+	if (target->node != node->id) {
+		ep = dmanic_ether_peer_make(en, target->node);
+		if (!ep)
+			return dmanic_node_dead(node) ? -ENODEV : -ENOMEM;
+	}
+	ask = kzalloc(sizeof(*ask), GFP_KERNEL);
+	if (!ask)
+		return -ENOMEM;
+	ask->lookup.kind = kind;
+	ask->lookup.id = target->id;
+	ask->lookup.key = target->key;
+	if (name) {
+		strscpy(ask->lookup.name, name, sizeof(ask->lookup.name));
+		memcpy(ask->lookup.secret, secret, sizeof(ask->lookup.secret));
+	}
+	ret = connect_until(en, ep, ask, timeout_ns, &target->incarnation);
+	if (!ret) {
+		target->id = ask->lookup.id;
+		target->key = ask->lookup.key;
+		*rights = ask->lookup.rights;
+		*length = ask->lookup.length;
+	}
+	kfree(ask);
+	return ret;
+}

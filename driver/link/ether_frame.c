@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ether_frame.c - frames: built of the pages they come from, and sent
+ *
+ * The head is in the linear part; the payload is fragments that refer to the pages
+ * of the segment and hold them. No byte of it is touched, unless it has a
+ * checksum, or there are more pieces than an skb has room for (small blocks of
+ * a strided operation): then they are gathered in fresh pages.
+ */
+#include <linux/crc32c.h>
+#include <linux/math64.h>
+#include <linux/overflow.h>
+
+#include "compat.h"
+#include "ether.h"
+
+/**
+ * struct frame_piece - contiguous in a memory
+ * @mem: the memory
+ * @offset: into @mem
+ * @length: bytes
+ */
+struct frame_piece {
+	const struct dmanic_mem *mem;
+	u64 offset;
+	u32 length;
+};
+
+/* Where position @at of blocks is, and how much of its block is left */
+static u64 frame_in_blocks(u64 at, u64 block, u64 stride, u32 *length)
+{
+	u64 within, nr = div64_u64_rem(at, block, &within);
+
+	*length = min_t(u64, *length, block - within);
+	return nr * stride + within;
+}
+
+/* The piece of a source that begins @done bytes into it */
+static struct frame_piece frame_piece(const struct dmanic_source *source, u32 done)
+{
+	struct dmanic_xfer *xfer = source->xfer;
+	struct frame_piece piece = { .length = source->length - done };
+	u64 at = source->at + done;
+	struct dmanic_op *op;
+
+	if (xfer->kind == DMANIC_XFER_REPLY) {
+		piece.mem = xfer->source;
+		piece.offset = xfer->offset;
+		if (xfer->block)
+			at = frame_in_blocks(at, xfer->block, xfer->stride, &piece.length);
+	} else {
+		op = to_eop(xfer)->op;
+		piece.mem = op->mem;
+		if (!xfer->blocks)
+			piece.offset = op->local_offset;
+		if (xfer->block)
+			at = frame_in_blocks(at, xfer->block, op->local_stride,
+					     &piece.length);
+	}
+	piece.offset += at;
+	return piece;
+}
+
+/*
+ * Of a piece what one reference to a page holds: all of a block of ours; of user
+ * memory what is in the same folio, and contiguous.
+ */
+static u32 frame_fragment(const struct frame_piece *piece, struct page **head, u32 *offset)
+{
+	const struct dmanic_mem *mem = piece->mem;
+	u64 pos = mem->first + piece->offset;
+	unsigned long index = pos >> PAGE_SHIFT;
+	struct page *page = mem->pages[index];
+	struct folio *folio = page_folio(page);
+	u32 length;
+
+	*head = &folio->page;
+	*offset = ((u32)folio_page_idx(folio, page) << PAGE_SHIFT) + offset_in_page(pos);
+	length = PAGE_SIZE - offset_in_page(pos);
+	if (!mem->user_pages)
+		length = folio_size(folio) - *offset;
+	else
+		while (length < piece->length && mem->pages[index + 1] == page + 1 &&
+		       page_folio(page + 1) == folio) {
+			length += PAGE_SIZE;
+			index++;
+			page++;
+		}
+	return min(length, piece->length);
+}
+
+/* Fragments of all sources; false: there are too many */
+static bool frame_attach(struct sk_buff *skb, const struct dmanic_out *out)
+{
+	struct frame_piece piece;
+	u32 i, done, length, offset, nr = 0;
+	struct page *page;
+
+	for (i = 0; i < out->nr_sources; i++) {
+		for (done = 0; done < out->source[i].length; done += length) {
+			if (nr == MAX_SKB_FRAGS)
+				return false;
+			piece = frame_piece(&out->source[i], done);
+			length = frame_fragment(&piece, &page, &offset);
+			get_page(page);
+			skb_fill_page_desc(skb, nr++, page, offset, length);
+		}
+	}
+	skb->len += out->payload_length;
+	skb->data_len += out->payload_length;
+	skb->truesize += out->payload_length;
+	return true;
+}
+
+/* The same in pages of its own */
+static int frame_gather(struct sk_buff *skb, const struct dmanic_out *out, u32 at)
+{
+	struct frame_piece piece;
+	u32 i, done, length;
+	void *from;
+	int ret;
+
+	for (i = 0; i < out->nr_sources; i++) {
+		for (done = 0; done < out->source[i].length; done += length) {
+			piece = frame_piece(&out->source[i], done);
+			length = dmanic_mem_run(piece.mem, piece.offset, piece.length,
+						&from);
+			ret = skb_store_bits(skb, at, from, length);
+			if (ret)
+				return ret;
+			at += length;
+		}
+	}
+	return 0;
+}
+
+static struct sk_buff *frame_new(struct net_device *dev, u32 head, u32 payload)
+{
+	u32 reserve = LL_RESERVED_SPACE(dev);
+	struct sk_buff *skb;
+	int err;
+
+	skb = alloc_skb_with_frags(reserve + head, payload, PAGE_ALLOC_COSTLY_ORDER, &err,
+				   GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, reserve);
+	skb_reset_network_header(skb);
+	skb->dev = dev;
+	return skb;
+}
+
+static struct sk_buff *frame_copied(struct net_device *dev, const struct dmanic_out *out)
+{
+	struct sk_buff *skb;
+
+	skb = frame_new(dev, out->head_length, out->payload_length);
+	if (!skb)
+		return NULL;
+	skb_put_data(skb, out->head, out->head_length);
+	skb->data_len = out->payload_length;
+	skb->len += out->payload_length;
+	if (!frame_gather(skb, out, out->head_length))
+		return skb;
+	kfree_skb(skb);
+	return NULL;
+}
+
+/**
+ * dmanic_ether_frame_crc() - checksum of a part of a frame
+ * @skb: the frame
+ * @at: where it begins, from skb->data on
+ * @length: bytes
+ *
+ * Return: CRC32C.
+ */
+u32 dmanic_ether_frame_crc(const struct sk_buff *skb, u32 at, u32 length)
+{
+	struct skb_seq_state state;
+	const u8 *bytes;
+	u32 crc = ~0U, done = 0, some;
+
+	skb_prepare_seq_read((struct sk_buff *)skb, at, at + length, &state);
+	while (done < length) {
+		some = skb_seq_read(done, &bytes, &state);
+		if (!some)
+			return 0;
+		some = min(some, length - done);
+		crc = crc32c(crc, bytes, some);
+		done += some;
+	}
+	skb_abort_seq_read(&state);
+	return ~crc;
+}
+
+/* The device takes the frame as it is */
+static bool frame_whole(struct sk_buff *skb)
+{
+	return !netif_needs_gso(skb, netif_skb_features(skb));
+}
+
+/* What is cut later gets the checksums of its pieces then */
+static void frame_seal(struct sk_buff *skb, const struct dmanic_out *out)
+{
+	u32 crc = 0;
+
+	if (!out->crc)
+		return;
+	if (!skb_is_gso(skb) || frame_whole(skb))
+		crc = dmanic_ether_frame_crc(skb, out->head_length, out->payload_length);
+	dmanic_data_seal(skb->data, &crc);
+}
+
+static void frame_set_gso(struct sk_buff *skb, const struct dmanic_out *out)
+{
+	struct skb_shared_info *info = skb_shinfo(skb);
+
+	info->gso_type = ETHER_GSO_TYPE;
+	info->gso_size = out->piece;
+	info->gso_segs = DIV_ROUND_UP(out->payload_length, out->piece);
+	/* Or every device has it cut; there is no checksum of the kernel's kind */
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+}
+
+/**
+ * dmanic_ether_frame_build() - a frame as the protocol wants it
+ * @en: from which node; under its lock
+ * @out: what it is
+ *
+ * Return: the frame, or NULL: no memory.
+ */
+struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dmanic_out *out)
+{
+	struct ether_port *port = en->port;
+	struct sk_buff *skb;
+	u8 to[ETH_ALEN];
+
+	skb = frame_new(port->dev, out->head_length, 0);
+	if (!skb)
+		return NULL;
+	skb_put_data(skb, out->head, out->head_length);
+	if (!frame_attach(skb, out)) {
+		kfree_skb(skb);
+		skb = frame_copied(port->dev, out);
+		if (!skb)
+			return NULL;
+	}
+	skb->protocol = port->taker.type;
+	skb->priority = out->units && out->class == DMANIC_BULK ? 0 : TC_PRIO_INTERACTIVE;
+	if (out->piece && out->head_length + out->payload_length > out->mtu)
+		frame_set_gso(skb, out);
+	frame_seal(skb, out);
+	u64_to_ether_addr(out->to == DMANIC_EVERYBODY ? U64_MAX >> 16 : out->to, to);
+	if (dev_hard_header(skb, port->dev, ntohs(port->taker.type), to, NULL,
+			    skb->len) < 0) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	return skb;
+}
+
+/* To another node on the same device, or to all there */
+static bool frame_send_here(struct net_device *dev, struct sk_buff *skb)
+{
+	skb->protocol = eth_type_trans(skb, dev);
+	return netif_rx(skb) == NET_RX_SUCCESS;
+}
+
+/**
+ * dmanic_ether_frame_send() - give a frame to the device
+ * @port: of the node; softirqs are off
+ * @skb: from dmanic_ether_frame_build(); taken
+ *
+ * Return: false when it was dropped here.
+ */
+bool dmanic_ether_frame_send(struct ether_port *port, struct sk_buff *skb)
+{
+	const u8 *to = skb->data;
+	struct sk_buff *clone;
+
+	if (ether_addr_to_u64(to) == READ_ONCE(port->address))
+		return frame_send_here(port->dev, skb);
+	if (is_broadcast_ether_addr(to) && READ_ONCE(port->nr_nodes) > 1) {
+		clone = skb_clone(skb, GFP_ATOMIC);
+		if (clone)
+			frame_send_here(port->dev, clone);
+	}
+	return net_xmit_eval(dev_queue_xmit(skb)) == 0;
+}

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ether_op.c - operations of this node, from submission to their end
+ *
+ * An operation is one transfer of the protocol, which is in op->link, so that
+ * taking one cannot fail. Its queue's transfers to a peer are one flow, which
+ * keeps them in order.
+ *
+ * A LIST is many transfers, one after the other: it is read a part at a time, for it
+ * may have a million entries. Until it has ended it stays at the head of
+ * queue->pending, and what is posted behind it waits there.
+ */
+#include <linux/hash.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+
+#include "ether.h"
+#include "trace.h"
+
+/* Entries of a LIST in one transfer that writes */
+#define OP_LIST_PART	1024U
+/* Operations taken under one hold of the lock */
+#define OP_CHUNK	64U
+
+static bool op_notifies(const struct dmanic_op *op)
+{
+	return op->opcode == DMANIC_OP_NOTIFY || (op->flags & DMANIC_SQE_NOTIFY);
+}
+
+static const struct dmanic_target *op_target(const struct dmanic_op *op)
+{
+	return op->opcode == DMANIC_OP_NOTIFY ? &op->notify : &op->target;
+}
+
+/* ---- the end of an operation ---- */
+
+/* It is in no list of ours; cq.c does the rest once the lock is dropped */
+void dmanic_ether_end(struct ether_node *en, struct dmanic_op *op, u32 status)
+{
+	lockdep_assert_held(&en->lock);
+	op->pending = false;
+	op->status = status;
+	list_add_tail(&op->entry, &en->done);
+}
+
+/* The device may be what does not answer */
+static u32 op_status(const struct ether_node *en, u32 status)
+{
+	if (status == DMANIC_STATUS_PEER_DEAD && en->port && READ_ONCE(en->port->down))
+		return DMANIC_STATUS_LINK_DOWN;
+	return status;
+}
+
+static void op_complete_lookup(struct dmanic_xfer *xfer)
+{
+	struct completion *ended = xfer->source;
+
+	complete(ended);
+}
+
+/* A transfer ended; the protocol calls, so nothing new begins here */
+void dmanic_ether_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
+	struct ether_node *en = to_ether_peer(peer)->en;
+	struct dmanic_op *op;
+	struct ether_op *eop;
+
+	if (xfer->kind == DMANIC_XFER_LOOKUP) {
+		op_complete_lookup(xfer);
+		return;
+	}
+	eop = to_eop(xfer);
+	op = eop->op;
+	list_del(&eop->of_queue);
+	list_del(&eop->of_peer);
+	eop->ep = NULL;
+	if (ether_is_list(op)) {
+		if (!xfer->status)
+			op->moved += xfer->length;
+		list_add_tail(&eop->resume, &en->resumed);
+		return;
+	}
+	op->result = xfer->result;
+	dmanic_ether_end(en, op, op_status(en, xfer->status));
+}
+
+/* ---- the beginning ---- */
+
+static void op_submit(struct ether_op *eop, struct ether_peer *ep)
+{
+	struct dmanic_queue *queue = eop->op->queue;
+	struct dmanic_flow *flow = &ep->flow[hash_ptr(queue, ilog2(ETHER_FLOWS))];
+
+	eop->ep = ep;
+	list_add_tail(&eop->of_queue, &queue->turn);
+	list_add_tail(&eop->of_peer, &ep->ops);
+	dmanic_peer_submit(&ep->peer, flow, &eop->xfer, ktime_get_ns());
+	dmanic_ether_wake(ep);
+}
+
+static void op_fill_notify(struct dmanic_xfer *xfer, const struct dmanic_op *op)
+{
+	xfer->irq = op->notify.id;
+	xfer->irq_key = op->notify.key;
+	xfer->payload = op->payload;
+}
+
+/* All but a LIST's data */
+static void op_fill(struct dmanic_xfer *xfer, const struct dmanic_op *op)
+{
+	memset(xfer, 0, sizeof(*xfer));
+	INIT_LIST_HEAD(&xfer->entry);
+	xfer->class = DMANIC_BULK;
+	xfer->segment = op->target.id;
+	xfer->key = op->target.key;
+	xfer->offset = op->remote_offset;
+	xfer->length = dmanic_op_bytes(op);
+	if (op->count > 1) {
+		xfer->block = op->block;
+		xfer->stride = op->remote_stride;
+	}
+	if (dmanic_opcode_atomic(op->opcode)) {
+		xfer->kind = DMANIC_XFER_ATOMIC;
+		xfer->opcode = op->opcode;
+		xfer->payload = op->payload;
+		xfer->compare = op->compare;
+		xfer->length = 0;
+	} else if (op->opcode == DMANIC_OP_NOTIFY) {
+		xfer->kind = DMANIC_XFER_NOTIFY;
+		xfer->length = 0;
+		op_fill_notify(xfer, op);
+	} else if (op->read) {
+		xfer->kind = DMANIC_XFER_READ;
+	} else {
+		xfer->kind = DMANIC_XFER_WRITE;
+		xfer->notifies = op_notifies(op);
+		if (xfer->notifies)
+			op_fill_notify(xfer, op);
+	}
+}
+
+/* Where it goes; else its end */
+static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op *op,
+				  u32 *status)
+{
+	const struct dmanic_target *target = op_target(op);
+	struct ether_peer *ep;
+
+	*status = DMANIC_STATUS_LINK_DOWN;
+	if (en->stopped)
+		return NULL;
+	*status = DMANIC_STATUS_CANCELLED;
+	if (dmanic_op_given_up(op))
+		return NULL;
+	ep = dmanic_ether_peer_find(en, target->node);
+	*status = DMANIC_STATUS_PEER_DEAD;
+	if (!ep)
+		return NULL;
+	*status = DMANIC_STATUS_PEER_RESTARTED;
+	if (ep->peer.incarnation && ep->peer.incarnation != target->incarnation)
+		return NULL;
+	return ep;
+}
+
+/* ---- a LIST, part by part ---- */
+
+/*
+ * The next entries that write: how many bytes they are. What is found wrong ends the
+ * operation after them.
+ */
+static u64 op_list_measure(struct ether_op *eop)
+{
+	struct dmanic_op *op = eop->op;
+	struct dmanic_op_list before = op->list;
+	struct dmanic_list_block block;
+	u64 bytes = 0;
+	u32 nr;
+
+	for (nr = 0; nr < OP_LIST_PART && !dmanic_list_done(op); nr++) {
+		eop->list_status = dmanic_list_next(op, U64_MAX, U64_MAX, &block);
+		if (eop->list_status)
+			break;
+		bytes += block.bytes;
+	}
+	eop->xfer.notifies = op_notifies(op) && !eop->list_status && dmanic_list_done(op);
+	/* The protocol asks for them once more, one by one */
+	if (bytes)
+		op->list = before;
+	return bytes;
+}
+
+/* The next part; false: there is none */
+static bool op_list_part(struct ether_op *eop)
+{
+	struct dmanic_op *op = eop->op;
+	struct dmanic_xfer *xfer = &eop->xfer;
+	struct dmanic_list_block block = {};
+
+	op_fill(xfer, op);
+	if (op->read) {
+		while (!block.bytes && !dmanic_list_done(op) && !eop->list_status)
+			eop->list_status = dmanic_list_next(op, U64_MAX, U64_MAX, &block);
+		eop->local = block.local;
+		xfer->offset = block.remote;
+		xfer->length = eop->list_status ? 0 : block.bytes;
+		return xfer->length;
+	}
+	do {
+		xfer->blocks = true;
+		xfer->length = op_list_measure(eop);
+	} while (!xfer->length && !eop->list_status && !dmanic_list_done(op));
+	if (xfer->length)
+		return true;
+	/* Nothing to write, but somebody is to be woken */
+	xfer->blocks = false;
+	xfer->kind = DMANIC_XFER_NOTIFY;
+	return xfer->notifies;
+}
+
+u32 dmanic_ether_cut(struct dmanic_xfer *xfer, u64 position, u32 most, u64 *offset,
+		     u64 *at)
+{
+	struct dmanic_op *op = to_eop(xfer)->op;
+	struct dmanic_list_block block = {};
+	u32 skipped = 0;
+
+	/* A program may have changed the list since it was measured */
+	while (!block.bytes) {
+		if (dmanic_list_done(op) || skipped++ > OP_LIST_PART ||
+		    dmanic_list_next(op, U64_MAX, most, &block))
+			return 0;
+	}
+	*offset = block.remote;
+	*at = block.local;
+	return block.bytes;
+}
+
+static void op_list_end(struct ether_node *en, struct ether_op *eop, u32 status)
+{
+	struct dmanic_op *op = eop->op;
+
+	op->result = op->moved;
+	/* Off queue->pending */
+	list_del(&op->entry);
+	dmanic_ether_end(en, op, op_status(en, status));
+}
+
+/* ---- taking ---- */
+
+static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue);
+
+/* A LIST goes on, or ends; false: it ended */
+static bool op_list_go(struct ether_node *en, struct ether_op *eop)
+{
+	struct ether_peer *ep;
+	u32 status;
+
+	ep = op_peer(en, eop->op, &status);
+	if (ep && op_list_part(eop)) {
+		op_submit(eop, ep);
+		return true;
+	}
+	op_list_end(en, eop, ep ? eop->list_status : status);
+	return false;
+}
+
+/* @op is in no list; it may wait in queue->pending afterwards */
+static void op_take(struct ether_node *en, struct dmanic_op *op)
+{
+	struct ether_op *eop = op->link;
+	struct ether_peer *ep;
+	u32 status;
+
+	eop->op = op;
+	eop->ep = NULL;
+	eop->list_status = DMANIC_STATUS_OK;
+	trace_dmanic_start(op);
+	if (op->opcode == DMANIC_OP_NOP) {
+		dmanic_ether_end(en, op, en->stopped ? DMANIC_STATUS_LINK_DOWN :
+						       DMANIC_STATUS_OK);
+		return;
+	}
+	if (op_target(op)->node == en->node.id && !en->stopped) {
+		dmanic_ether_self_submit(en, op);
+		return;
+	}
+	if (ether_is_list(op)) {
+		list_add(&op->entry, &op->queue->pending);
+		op_list_go(en, eop);
+		return;
+	}
+	ep = op_peer(en, op, &status);
+	if (!ep) {
+		dmanic_ether_end(en, op, status);
+		return;
+	}
+	op_fill(&eop->xfer, op);
+	op_submit(eop, ep);
+}
+
+/* A LIST of a queue is under way: its ops are taken later */
+static bool op_behind(const struct dmanic_queue *queue)
+{
+	return !list_empty(&queue->pending);
+}
+
+static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue)
+{
+	struct dmanic_op *op;
+	LIST_HEAD(ops);
+
+	list_splice_init(&queue->pending, &ops);
+	while (!list_empty(&ops) && !op_behind(queue)) {
+		op = list_first_entry(&ops, struct dmanic_op, entry);
+		list_del(&op->entry);
+		op->pending = false;
+		op_take(en, op);
+	}
+	/* Behind the next LIST */
+	list_splice_tail(&ops, &queue->pending);
+}
+
+/**
+ * dmanic_ether_resume() - LISTs whose last part ended go on
+ * @en: the node; under its lock
+ */
+void dmanic_ether_resume(struct ether_node *en)
+{
+	struct dmanic_queue *queue;
+	struct ether_op *eop;
+	LIST_HEAD(resumed);
+
+	lockdep_assert_held(&en->lock);
+	list_splice_init(&en->resumed, &resumed);
+	while (!list_empty(&resumed)) {
+		eop = list_first_entry(&resumed, struct ether_op, resume);
+		list_del(&eop->resume);
+		queue = eop->op->queue;
+		if (eop->xfer.status) {
+			op_list_end(en, eop, eop->xfer.status);
+		} else if (eop->list_status) {
+			op_list_end(en, eop, eop->list_status);
+		} else if (dmanic_list_done(eop->op)) {
+			op_list_end(en, eop, DMANIC_STATUS_OK);
+		} else if (op_list_go(en, eop)) {
+			continue;
+		}
+		/* Its ops are in en->done at most, so the queue is there */
+		op_take_behind(en, queue);
+	}
+}
+
+/* As link.h says of submit() */
+u64 dmanic_ether_submit(struct dmanic_node *node, struct list_head *ops)
+{
+	struct ether_node *en = to_ether(node);
+	struct dmanic_op *op;
+	u32 nr = 0;
+
+	spin_lock_bh(&en->lock);
+	while (!list_empty(ops)) {
+		op = list_first_entry(ops, struct dmanic_op, entry);
+		list_del(&op->entry);
+		op->moved = 0;
+		if (op_behind(op->queue) && !en->stopped) {
+			op->pending = true;
+			list_add_tail(&op->entry, &op->queue->pending);
+		} else {
+			op_take(en, op);
+		}
+		if (++nr % OP_CHUNK == 0) {
+			spin_unlock_bh(&en->lock);
+			dmanic_ether_run(en);
+			spin_lock_bh(&en->lock);
+		}
+	}
+	spin_unlock_bh(&en->lock);
+	dmanic_ether_run(en);
+	return 0;
+}
+
+/* ---- giving up ---- */
+
+/* What waits behind a LIST and was given up */
+static void op_cancel_pending(struct ether_node *en, struct dmanic_queue *queue)
+{
+	struct dmanic_op *op, *next;
+
+	list_for_each_entry_safe(op, next, &queue->pending, entry) {
+		if (!op->pending || !dmanic_op_given_up(op))
+			continue;
+		list_del(&op->entry);
+		dmanic_ether_end(en, op, DMANIC_STATUS_CANCELLED);
+	}
+}
+
+/* As link.h says of cancel() */
+void dmanic_ether_cancel(struct dmanic_node *node, struct dmanic_queue *queue,
+			 struct dmanic_op *only)
+{
+	struct ether_node *en = to_ether(node);
+	struct ether_op *eop, *next;
+
+	spin_lock_bh(&en->lock);
+	op_cancel_pending(en, queue);
+	list_for_each_entry_safe(eop, next, &queue->turn, of_queue) {
+		if (!dmanic_op_given_up(eop->op))
+			continue;
+		dmanic_ether_wake(eop->ep);
+		dmanic_peer_cancel(&eop->ep->peer, &eop->xfer, DMANIC_STATUS_CANCELLED);
+	}
+	dmanic_ether_self_cancel(en, DMANIC_STATUS_CANCELLED, false);
+	spin_unlock_bh(&en->lock);
+	dmanic_ether_run(en);
+}
+
+/**
+ * dmanic_ether_check() - a peer connected: end what was for the one before
+ * @ep: the peer; under en->lock
+ */
+void dmanic_ether_check(struct ether_peer *ep)
+{
+	struct ether_op *eop, *next;
+
+	ep->check = false;
+	list_for_each_entry_safe(eop, next, &ep->ops, of_peer) {
+		if (op_target(eop->op)->incarnation == ep->peer.incarnation)
+			continue;
+		dmanic_peer_cancel(&ep->peer, &eop->xfer, DMANIC_STATUS_PEER_RESTARTED);
+	}
+}
+
+void dmanic_ether_place_read(struct dmanic_peer *peer, struct dmanic_xfer *xfer,
+			     u64 position, const struct dmanic_frame *frame, u32 at,
+			     u32 length)
+{
+	struct ether_op *eop = to_eop(xfer);
+	struct dmanic_op *op = eop->op;
+	u64 within, nr;
+	u32 some;
+
+	if (!xfer->block) {
+		position += ether_is_list(op) ? eop->local : op->local_offset;
+		dmanic_ether_copy(op->mem, position, frame->link, at, length);
+		return;
+	}
+	for (; length; length -= some) {
+		nr = div64_u64_rem(position, op->block, &within);
+		some = min_t(u64, length, op->block - within);
+		dmanic_ether_copy(op->mem, op->local_offset + nr * op->local_stride + within,
+				  frame->link, at, some);
+		position += some;
+		at += some;
+	}
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ether_run.c - sending and completing, one at a time for a node
+ *
+ * Whoever changed something - a submission, a frame, the time - runs the node,
+ * unless somebody does already. Frames of all peers that have some are built under
+ * the lock, a batch at a time, in turns; then without it the batch is sent and
+ * what was done is completed.
+ */
+#include <linux/ktime.h>
+
+#include "ether.h"
+
+/* Frames built under one hold of the lock */
+#define RUN_BATCH	16U
+/* Batches until others have the CPU */
+#define RUN_ROUNDS	64U
+
+/**
+ * struct run_frame - what to tell the protocol if a frame could not be sent
+ * @skb: the frame
+ * @ep: to whom; NULL: nobody wants to know
+ * @seq: as in struct dmanic_out
+ * @units: the same
+ * @class: the same
+ */
+struct run_frame {
+	struct sk_buff *skb;
+	struct ether_peer *ep;
+	u64 seq;
+	u32 units;
+	u8 class;
+};
+
+/**
+ * struct run - one batch
+ * @nr: frames
+ * @frame: they
+ * @done: operations to complete
+ */
+struct run {
+	unsigned int nr;
+	struct run_frame frame[RUN_BATCH];
+	struct list_head done;
+};
+
+/**
+ * dmanic_ether_wake() - a peer may have something to send
+ * @ep: the peer; under en->lock
+ */
+void dmanic_ether_wake(struct ether_peer *ep)
+{
+	lockdep_assert_held(&ep->en->lock);
+	if (list_empty(&ep->active))
+		list_add_tail(&ep->active, &ep->en->active);
+}
+
+/* When the protocol is to be told the time. An earlier call does no harm. */
+static void run_arm(struct ether_peer *ep, u64 now)
+{
+	u64 at = dmanic_peer_deadline(&ep->peer, now);
+
+	if (at >= ep->armed)
+		return;
+	ep->armed = max(at, now);
+	hrtimer_start(&ep->timer, ns_to_ktime(ep->armed), HRTIMER_MODE_ABS_SOFT);
+}
+
+static void run_unsent(struct run_frame *frame, u64 now)
+{
+	struct dmanic_out out = {
+		.class = frame->class,
+		.seq = frame->seq,
+		.units = frame->units,
+	};
+
+	if (!frame->ep)
+		return;
+	frame->ep->en->unsent++;
+	dmanic_peer_unsent(&frame->ep->peer, &out, now);
+	dmanic_ether_wake(frame->ep);
+}
+
+/* What a READ of another node asked for may have been taken back */
+static bool run_refused(struct ether_peer *ep, const struct dmanic_out *out)
+{
+	struct dmanic_xfer *xfer;
+	bool refused = false;
+	u32 i;
+
+	for (i = 0; i < out->nr_sources; i++) {
+		xfer = out->source[i].xfer;
+		if (xfer->kind != DMANIC_XFER_REPLY || dmanic_ether_read_allowed(ep->en, xfer))
+			continue;
+		dmanic_peer_cancel(&ep->peer, xfer, DMANIC_STATUS_NO_SEGMENT);
+		refused = true;
+	}
+	return refused;
+}
+
+/* The next frame of a peer; false: there is none now */
+static bool run_build(struct ether_peer *ep, struct run *run, u64 now)
+{
+	struct ether_node *en = ep->en;
+	struct run_frame *frame = &run->frame[run->nr];
+	struct dmanic_out *out = &en->out;
+
+	if (!dmanic_peer_next(&ep->peer, now, out))
+		return false;
+	*frame = (struct run_frame) {
+		.ep = ep, .seq = out->seq, .units = out->units, .class = out->class,
+	};
+	if (!run_refused(ep, out))
+		frame->skb = dmanic_ether_frame_build(en, out);
+	if (frame->skb)
+		run->nr++;
+	else
+		run_unsent(frame, now);
+	/* Without memory the protocol's pace says when to try again */
+	return true;
+}
+
+/* Under the lock; false: there is nothing to do */
+static bool run_collect(struct ether_node *en, struct run *run)
+{
+	struct ether_peer *ep;
+	struct sk_buff *skb;
+	unsigned int tries;
+	u64 now = ktime_get_ns();
+
+	run->nr = 0;
+	dmanic_ether_resume(en);
+	while (run->nr < RUN_BATCH && (skb = __skb_dequeue(&en->answers)))
+		run->frame[run->nr++] = (struct run_frame) { .skb = skb };
+	for (tries = 0; tries < 2 * RUN_BATCH && run->nr < RUN_BATCH; tries++) {
+		ep = list_first_entry_or_null(&en->active, struct ether_peer, active);
+		if (!ep)
+			break;
+		if (ep->check)
+			dmanic_ether_check(ep);
+		if (run_build(ep, run, now)) {
+			list_move_tail(&ep->active, &en->active);
+			continue;
+		}
+		list_del_init(&ep->active);
+		run_arm(ep, now);
+	}
+	list_splice_tail_init(&en->done, &run->done);
+	return run->nr || !list_empty(&run->done) || !list_empty(&en->active) ||
+	       !list_empty(&en->resumed);
+}
+
+/* Without the lock, in order */
+static void run_do(struct ether_node *en, struct run *run)
+{
+	unsigned int i, failed = 0;
+
+	for (i = 0; i < run->nr; i++) {
+		if (!dmanic_ether_frame_send(en->port, run->frame[i].skb))
+			run->frame[failed++] = run->frame[i];
+	}
+	run->nr = failed;
+	dmanic_queue_complete(&run->done);
+}
+
+/**
+ * dmanic_ether_run() - send what there is to send, complete what is done
+ * @en: the node; without its lock
+ */
+void dmanic_ether_run(struct ether_node *en)
+{
+	struct run run = { .done = LIST_HEAD_INIT(run.done) };
+	unsigned int rounds, i;
+	u64 now;
+
+	local_bh_disable();
+	spin_lock(&en->lock);
+	if (en->running)
+		goto out_unlock;
+	en->running = true;
+	for (rounds = 0; rounds < RUN_ROUNDS && run_collect(en, &run); rounds++) {
+		spin_unlock(&en->lock);
+		run_do(en, &run);
+		spin_lock(&en->lock);
+		now = ktime_get_ns();
+		for (i = 0; i < run.nr; i++)
+			run_unsent(&run.frame[i], now);
+	}
+	en->running = false;
+	if (rounds == RUN_ROUNDS && !en->stopped)
+		hrtimer_start(&en->kick, 0, HRTIMER_MODE_REL_SOFT);
+out_unlock:
+	spin_unlock(&en->lock);
+	local_bh_enable();
+}
+
+/* en->kick: go on */
+enum hrtimer_restart dmanic_ether_kick(struct hrtimer *timer)
+{
+	dmanic_ether_run(container_of(timer, struct ether_node, kick));
+	return HRTIMER_NORESTART;
+}
+
+/* ep->timer: the protocol wants to know the time */
+enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer)
+{
+	struct ether_peer *ep = container_of(timer, struct ether_peer, timer);
+	struct ether_node *en = ep->en;
+
+	spin_lock_bh(&en->lock);
+	ep->armed = DMANIC_NEVER;
+	if (!en->stopped) {
+		dmanic_peer_timer(&ep->peer, ktime_get_ns());
+		dmanic_ether_wake(ep);
+	}
+	spin_unlock_bh(&en->lock);
+	dmanic_ether_run(en);
+	return HRTIMER_NORESTART;
+}

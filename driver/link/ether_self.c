@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ether_self.c - operations of a node with itself
+ *
+ * No frame: a worker copies, for that may take long. The same checks as for others.
+ */
+#include <linux/math64.h>
+#include <linux/sched.h>
+
+#include "ether.h"
+
+/* Copied between two looks around */
+#define SELF_CHUNK	SZ_256K
+
+void dmanic_ether_self_submit(struct ether_node *en, struct dmanic_op *op)
+{
+	lockdep_assert_held(&en->lock);
+	op->pending = true;
+	list_add_tail(&op->entry, &en->self);
+	get_device(&en->node.dev);
+	if (!queue_work(dmanic_ether_wq, &en->self_work))
+		put_device(&en->node.dev);
+}
+
+/* @all, or what was given up, as far as it has not begun */
+void dmanic_ether_self_cancel(struct ether_node *en, u32 status, bool all)
+{
+	struct dmanic_op *op, *next;
+
+	lockdep_assert_held(&en->lock);
+	list_for_each_entry_safe(op, next, &en->self, entry) {
+		if (!all && !dmanic_op_given_up(op))
+			continue;
+		list_del(&op->entry);
+		dmanic_ether_end(en, op, status);
+	}
+}
+
+static void self_copy(struct dmanic_op *op, struct dmanic_export *export, u64 local,
+		      u64 remote, u64 bytes)
+{
+	if (op->read)
+		dmanic_mem_copy(op->mem, local, export->mem, remote, bytes);
+	else
+		dmanic_mem_copy(export->mem, remote, op->mem, local, bytes);
+	op->moved += bytes;
+}
+
+static u64 self_span(const struct dmanic_op *op)
+{
+	return op->count > 1 ? (op->count - 1) * op->remote_stride + op->block : op->block;
+}
+
+/* The next chunk; out: @done it was the last */
+static u32 self_chunk(struct dmanic_op *op, struct dmanic_export *export, bool *done)
+{
+	struct dmanic_list_block block;
+	u64 since = 0, within, nr, bytes;
+	u32 status;
+
+	while (since < SELF_CHUNK) {
+		if (ether_is_list(op)) {
+			*done = dmanic_list_done(op);
+			if (*done)
+				break;
+			status = dmanic_list_next(op, export->length, SELF_CHUNK, &block);
+			if (status)
+				return status;
+			self_copy(op, export, block.local, block.remote, block.bytes);
+			since += block.bytes + SZ_128;
+			continue;
+		}
+		*done = op->moved == dmanic_op_bytes(op);
+		if (*done)
+			break;
+		nr = div64_u64_rem(op->moved, op->block, &within);
+		bytes = min_t(u64, op->block - within, SELF_CHUNK);
+		self_copy(op, export, op->local_offset + nr * op->local_stride + within,
+			  op->remote_offset + nr * op->remote_stride + within, bytes);
+		since += bytes + SZ_64;
+	}
+	return DMANIC_STATUS_OK;
+}
+
+static u32 self_data(struct ether_node *en, struct dmanic_op *op)
+{
+	u32 right = op->read ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
+	struct dmanic_export *export;
+	bool done = false;
+	u32 status;
+
+	while (!done) {
+		if (dmanic_op_given_up(op))
+			return DMANIC_STATUS_CANCELLED;
+		if (READ_ONCE(en->stopped))
+			return DMANIC_STATUS_LINK_DOWN;
+		status = dmanic_target_get(&en->node, &op->target, right, op->remote_offset,
+					   self_span(op), &export);
+		if (status)
+			return status;
+		status = self_chunk(op, export, &done);
+		dmanic_target_put(export);
+		op->result = op->moved;
+		if (status)
+			return status;
+		cond_resched();
+	}
+	return DMANIC_STATUS_OK;
+}
+
+static const struct dmanic_target *self_target(const struct dmanic_op *op)
+{
+	return op->opcode == DMANIC_OP_NOTIFY ? &op->notify : &op->target;
+}
+
+static u32 self_do(struct ether_node *en, struct dmanic_op *op)
+{
+	u32 status = DMANIC_STATUS_OK;
+
+	if (self_target(op)->incarnation != en->node.incarnation)
+		return DMANIC_STATUS_PEER_RESTARTED;
+	if (dmanic_opcode_atomic(op->opcode))
+		return dmanic_target_atomic(&en->node, &op->target, op->remote_offset,
+					    op->opcode, op->payload, op->compare,
+					    &op->result);
+	if (op->opcode != DMANIC_OP_NOTIFY)
+		status = self_data(en, op);
+	if (!status && (op->opcode == DMANIC_OP_NOTIFY || (op->flags & DMANIC_SQE_NOTIFY)))
+		status = dmanic_target_notify(&en->node, &op->notify, op->payload,
+					      en->node.id);
+	return status;
+}
+
+/**
+ * dmanic_ether_self_work() - do them
+ * @work: of the node, which it holds
+ */
+void dmanic_ether_self_work(struct work_struct *work)
+{
+	struct ether_node *en = container_of(work, struct ether_node, self_work);
+	struct dmanic_op *op;
+	u32 status;
+
+	for (;;) {
+		spin_lock_bh(&en->lock);
+		op = list_first_entry_or_null(&en->self, struct dmanic_op, entry);
+		if (op)
+			list_del(&op->entry);
+		spin_unlock_bh(&en->lock);
+		if (!op)
+			break;
+		status = self_do(en, op);
+		spin_lock_bh(&en->lock);
+		dmanic_ether_end(en, op, status);
+		spin_unlock_bh(&en->lock);
+		dmanic_ether_run(en);
+	}
+	dmanic_node_put(&en->node);
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * netlink_ether.c - control plane: devices on a network device, and other nodes
+ *
+ * What a request says about them, and what they are shown as. Making one needs
+ * rtnl_lock, which is outside of dmanic_nodes_lock.
+ */
+#include <linux/etherdevice.h>
+#include <linux/if_ether.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <net/genetlink.h>
+#include <net/sock.h>
+
+#include "dmanic.h"
+#include "link.h"
+#include "netlink.h"
+
+#define ETHERTYPE_DEFAULT	0x88B5
+/* Less than the protocol needs to ask a few times */
+#define DEAD_NS_MIN		(10 * NSEC_PER_MSEC)
+#define DEAD_NS_MAX		(3600ULL * NSEC_PER_SEC)
+
+/* ---- making one ---- */
+
+/* What else may use a type would get our frames */
+static int ether_type_check(const struct nlattr *attr, struct netlink_ext_ack *extack)
+{
+	switch (nla_get_u16(attr)) {
+	case 0 ... ETH_P_802_3_MIN - 1:
+	case ETH_P_IP:
+	case ETH_P_ARP:
+	case ETH_P_IPV6:
+	case ETH_P_8021Q:
+	case ETH_P_8021AD:
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "ETHERTYPE is in use by others: take one for experiments, 0x88b5 (the default) or 0x88b6");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int ether_config_read(struct ether_config *config, struct genl_info *info)
+{
+	struct nlattr *ethertype = info->attrs[DMANIC_A_ETHERTYPE];
+	struct nlattr *dead = info->attrs[DMANIC_A_DEAD_NS];
+	struct nlattr *node = info->attrs[DMANIC_A_NODE];
+	struct nlattr *crc = info->attrs[DMANIC_A_CRC];
+
+	if (!info->attrs[DMANIC_A_NAME] || !node ||
+	    !info->attrs[DMANIC_A_NETDEV] == !info->attrs[DMANIC_A_IFINDEX]) {
+		NL_SET_ERR_MSG(info->extack,
+			       "an ether device needs NAME, NODE (its id) and the network device, by NETDEV or IFINDEX");
+		return -EINVAL;
+	}
+	config->name = nla_data(info->attrs[DMANIC_A_NAME]);
+	config->id = nla_get_u32(node);
+	config->ethertype = ethertype ? nla_get_u16(ethertype) : ETHERTYPE_DEFAULT;
+	config->crc = crc ? nla_get_u32(crc) : DMANIC_CRC_AUTO;
+	config->dead_ns = dead ? nla_get_u64(dead) : 0;
+	if (config->id == DMANIC_NO_NODE) {
+		NL_SET_ERR_MSG_ATTR(info->extack, node,
+				    "NODE 4294967295 means nobody: give another");
+		return -EINVAL;
+	}
+	if (dead && (config->dead_ns < DEAD_NS_MIN || config->dead_ns > DEAD_NS_MAX)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, dead, "DEAD_NS must be 10 ms to 1 h");
+		return -EINVAL;
+	}
+	return ethertype ? ether_type_check(ethertype, info->extack) : 0;
+}
+
+static struct net_device *ether_netdev(struct genl_info *info)
+{
+	struct nlattr *name = info->attrs[DMANIC_A_NETDEV];
+	struct nlattr *index = info->attrs[DMANIC_A_IFINDEX];
+	struct net *net = genl_info_net(info);
+	struct net_device *dev;
+
+	ASSERT_RTNL();
+	dev = name ? __dev_get_by_name(net, nla_data(name)) :
+		     __dev_get_by_index(net, nla_get_u32(index));
+	if (!dev)
+		NL_SET_ERR_MSG_ATTR(info->extack, name ?: index,
+				    "no such network device in this network namespace: see ip link");
+	return dev;
+}
+
+/**
+ * dmanic_netlink_ether_new() - DEV_NEW of type ether
+ * @info: the request; its name was checked
+ *
+ * Return: 0 or -errno, and the extack says why.
+ */
+int dmanic_netlink_ether_new(struct genl_info *info)
+{
+	struct ether_config config = {};
+	int ret;
+
+	ret = ether_config_read(&config, info);
+	if (ret)
+		return ret;
+	rtnl_lock();
+	config.dev = ether_netdev(info);
+	ret = config.dev ? dmanic_ether_port_check(config.dev, info->extack) : -ENODEV;
+	if (!ret) {
+		mutex_lock(&dmanic_nodes_lock);
+		ret = dmanic_ether_create(genl_info_net(info), &config, info->extack);
+		dmanic_netlink_changed();
+		mutex_unlock(&dmanic_nodes_lock);
+	}
+	rtnl_unlock();
+	return ret;
+}
+
+/* ---- showing ---- */
+
+/* Append what an ether device has beside others; -EMSGSIZE: no room */
+int dmanic_netlink_ether_put(struct sk_buff *skb, struct dmanic_node *node)
+{
+	struct dmanic_ether_info info;
+
+	if (!node->link->tell_ether)
+		return 0;
+	node->link->tell_ether(node, &info);
+	if (nla_put_string(skb, DMANIC_A_NETDEV, info.netdev) ||
+	    nla_put_u32(skb, DMANIC_A_IFINDEX, info.ifindex) ||
+	    nla_put_u16(skb, DMANIC_A_ETHERTYPE, info.ethertype) ||
+	    nla_put_u32(skb, DMANIC_A_CRC, info.crc) ||
+	    nla_put_u8(skb, DMANIC_A_CRC_ON, info.crc_on) ||
+	    nla_put_u64_64bit(skb, DMANIC_A_DEAD_NS, info.dead_ns, DMANIC_A_PAD) ||
+	    nla_put_u32(skb, DMANIC_A_MTU, info.mtu) ||
+	    nla_put_u32(skb, DMANIC_A_PATH, info.path))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* Append the counters of its protocol; -EMSGSIZE: no room */
+int dmanic_netlink_proto_put(struct sk_buff *skb, struct dmanic_node *node)
+{
+	u64 counter[DMANIC_PROTO_A_MAX + 1] = {};
+	struct nlattr *nest;
+	int i;
+
+	if (!node->link->tell_counters)
+		return 0;
+	node->link->tell_counters(node, counter);
+	nest = nla_nest_start(skb, DMANIC_A_PROTO);
+	if (!nest)
+		return -EMSGSIZE;
+	for (i = DMANIC_PROTO_A_PAD + 1; i <= DMANIC_PROTO_A_MAX; i++)
+		if (nla_put_u64_64bit(skb, i, counter[i], DMANIC_PROTO_A_PAD))
+			return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int peer_put(struct sk_buff *skb, const struct dmanic_peer_info *info)
+{
+	struct nlattr *nest = nla_nest_start(skb, DMANIC_A_PEER);
+	u8 address[ETH_ALEN];
+
+	u64_to_ether_addr(info->address, address);
+	if (!nest || nla_put_u32(skb, DMANIC_PEER_A_NODE, info->node) ||
+	    nla_put_u32(skb, DMANIC_PEER_A_STATE, info->state) ||
+	    (info->address != U64_MAX &&
+	     nla_put(skb, DMANIC_PEER_A_ADDRESS, ETH_ALEN, address)) ||
+	    nla_put_u64_64bit(skb, DMANIC_PEER_A_INCARNATION, info->incarnation,
+			      DMANIC_PEER_A_PAD) ||
+	    nla_put_u32(skb, DMANIC_PEER_A_MTU, info->mtu) ||
+	    nla_put_u64_64bit(skb, DMANIC_PEER_A_RTT_NS, info->rtt_ns, DMANIC_PEER_A_PAD) ||
+	    nla_put_u64_64bit(skb, DMANIC_PEER_A_WINDOW, info->window, DMANIC_PEER_A_PAD))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int peer_fill(struct sk_buff *skb, struct dmanic_node *node,
+		     struct netlink_callback *cb, const struct dmanic_peer_info *info)
+{
+	void *head;
+
+	head = genlmsg_put(skb, NETLINK_CB(cb->skb).portid, cb->nlh->nlmsg_seq,
+			   &dmanic_genl_family, NLM_F_MULTI, DMANIC_GENL_CMD_PEER_GET);
+	if (!head)
+		return -EMSGSIZE;
+	if (nla_put_string(skb, DMANIC_A_NAME, node->name) || peer_put(skb, info)) {
+		genlmsg_cancel(skb, head);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, head);
+	return 0;
+}
+
+/* Resumes at the peer cb->args[1] of the node cb->args[0] */
+int dmanic_netlink_peer_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct net *net = sock_net(cb->skb->sk);
+	struct dmanic_peer_info info;
+	struct dmanic_node *node;
+	long index = 0;
+	int ret;
+
+	ret = mutex_lock_killable(&dmanic_nodes_lock);
+	if (ret)
+		return ret;
+	list_for_each_entry(node, &dmanic_nodes, entry) {
+		if (!net_eq(node->net, net) || !node->link->peer || index++ < cb->args[0])
+			continue;
+		while (!ret && node->link->peer(node, cb->args[1], &info)) {
+			ret = peer_fill(skb, node, cb, &info);
+			if (!ret)
+				cb->args[1]++;
+		}
+		if (ret)
+			break;
+		cb->args[0]++;
+		cb->args[1] = 0;
+	}
+	mutex_unlock(&dmanic_nodes_lock);
+	return skb->len ?: ret;
+}
