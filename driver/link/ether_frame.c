@@ -277,6 +277,7 @@ bool dmanic_ether_frame_send(struct ether_port *port, struct sk_buff *skb)
 {
 	const u8 *to = skb->data;
 	struct sk_buff *clone;
+	int ret;
 
 	if (ether_addr_to_u64(to) == READ_ONCE(port->address))
 		return frame_send_here(port->dev, skb);
@@ -285,5 +286,6 @@ bool dmanic_ether_frame_send(struct ether_port *port, struct sk_buff *skb)
 		if (clone)
 			frame_send_here(port->dev, clone);
 	}
-	return net_xmit_eval(dev_queue_xmit(skb)) == 0;
+	ret = dev_queue_xmit(skb);
+	return !net_xmit_eval(ret);
 }

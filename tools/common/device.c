@@ -21,11 +21,25 @@ static void copy(char *text, size_t size, const struct nlattr *attr)
 	snprintf(text, size, "%s", nl_text(attr));
 }
 
+static void copy_address(char text[18], const struct nlattr *attr)
+{
+	const unsigned char *byte;
+
+	*text = '\0';
+	if (!attr || mnl_attr_get_payload_len(attr) != 6)
+		return;
+	byte = mnl_attr_get_payload(attr);
+	snprintf(text, 18, "%02x:%02x:%02x:%02x:%02x:%02x", byte[0], byte[1], byte[2],
+		 byte[3], byte[4], byte[5]);
+}
+
 void device_read(struct device *device, const struct nlmsghdr *message)
 {
 	const struct nlattr *attr[DMANIC_A_MAX + 1];
 	const struct nlattr *model[DMANIC_MODEL_A_MAX + 1];
 	const struct nlattr *stats[DMANIC_STATS_A_MAX + 1];
+	const struct nlattr *proto[DMANIC_PROTO_A_MAX + 1];
+	const struct nlattr *peer[DMANIC_PEER_A_MAX + 1];
 	size_t i;
 
 	nl_message_attrs(message, (struct nl_attrs){ attr, DMANIC_A_MAX });
@@ -33,6 +47,12 @@ void device_read(struct device *device, const struct nlmsghdr *message)
 			(struct nl_attrs){ model, DMANIC_MODEL_A_MAX });
 	nl_nested_attrs(attr[DMANIC_A_STATS],
 			(struct nl_attrs){ stats, DMANIC_STATS_A_MAX });
+	nl_nested_attrs(attr[DMANIC_A_PROTO],
+			(struct nl_attrs){ proto, DMANIC_PROTO_A_MAX });
+	nl_nested_attrs(attr[DMANIC_A_PEER],
+			(struct nl_attrs){ peer, DMANIC_PEER_A_MAX });
+	copy(device->netdev, sizeof(device->netdev), attr[DMANIC_A_NETDEV]);
+	copy_address(device->address, peer[DMANIC_PEER_A_ADDRESS]);
 	copy(device->name, sizeof(device->name), attr[DMANIC_A_NAME]);
 	copy(device->type, sizeof(device->type), attr[DMANIC_A_TYPE]);
 	copy(device->fabric, sizeof(device->fabric), attr[DMANIC_A_FABRIC]);
@@ -46,6 +66,10 @@ void device_read(struct device *device, const struct nlmsghdr *message)
 		device->model[i] = nl_number(model[i]);
 	for (i = 0; i <= DMANIC_STATS_A_MAX; i++)
 		device->stats[i] = nl_number(stats[i]);
+	for (i = 0; i <= DMANIC_PROTO_A_MAX; i++)
+		device->proto[i] = nl_number(proto[i]);
+	for (i = 0; i <= DMANIC_PEER_A_MAX; i++)
+		device->peer[i] = nl_number(peer[i]);
 }
 
 static int devices_add(const struct nlmsghdr *message, void *data)
@@ -119,9 +143,39 @@ const char *device_state(const struct device *device)
 		return "failed";
 	case DMANIC_DEV_REMOVED:
 		return "removed";
+	case DMANIC_DEV_LINK_DOWN:
+		return "link-down";
 	default:
 		return "unknown";
 	}
+}
+
+static const char *name_of(const char *const *names, size_t n, uint64_t which)
+{
+	return which < n && names[which] ? names[which] : "unknown";
+}
+
+const char *device_path(const struct device *device)
+{
+	static const char *const names[] = {
+		[DMANIC_PATH_WHOLE] = "whole",
+		[DMANIC_PATH_CUT] = "cut",
+		[DMANIC_PATH_COPIED] = "copied",
+	};
+
+	return name_of(names, ARRAY_SIZE(names), device->number[DMANIC_A_PATH]);
+}
+
+const char *device_peer_state(const struct device *device)
+{
+	static const char *const names[] = {
+		[DMANIC_PEER_LINK_CLOSED] = "closed",
+		[DMANIC_PEER_LINK_OPENING] = "opening",
+		[DMANIC_PEER_LINK_PAIRED] = "paired",
+		[DMANIC_PEER_LINK_OPEN] = "open",
+	};
+
+	return name_of(names, ARRAY_SIZE(names), device->peer[DMANIC_PEER_A_STATE]);
 }
 
 const char *device_dma_state(const struct device *device)
@@ -150,6 +204,11 @@ const char *device_event(const struct device *device)
 		[DMANIC_EVENT_RESTARTED] = "restarted",
 		[DMANIC_EVENT_PEER_UP] = "peer-up",
 		[DMANIC_EVENT_PEER_DOWN] = "peer-down",
+		[DMANIC_EVENT_PEER_RESTARTED] = "peer-restarted",
+		[DMANIC_EVENT_PEER_REFUSED] = "peer-refused",
+		[DMANIC_EVENT_PEER_RIVAL] = "peer-rival",
+		[DMANIC_EVENT_LINK_DOWN] = "link-down",
+		[DMANIC_EVENT_LINK_UP] = "link-up",
 	};
 	uint64_t event = device->number[DMANIC_A_EVENT];
 

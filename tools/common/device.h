@@ -17,7 +17,7 @@ struct cJSON;
 /**
  * struct device - one of them
  * @name: "nic0"
- * @type: "loop"
+ * @type: "loop", "ether"
  * @fabric: prefix it was made with
  * @dma_engine: channel of a DMA engine that it has, had or was offered; empty:
  *	there never was one
@@ -25,6 +25,10 @@ struct cJSON;
  * @model_name: preset, "custom"; empty: it has no model
  * @model: DMANIC_MODEL_A_*
  * @stats: DMANIC_STATS_A_*
+ * @netdev: network device of an ether device; else empty
+ * @proto: DMANIC_PROTO_A_*
+ * @peer: DMANIC_PEER_A_*, those that are numbers
+ * @address: of the peer, "02:00:00:00:00:01"; empty: not known
  */
 struct device {
 	char name[DMANIC_NAME_MAX];
@@ -35,6 +39,10 @@ struct device {
 	char model_name[DMANIC_NAME_MAX];
 	uint64_t model[DMANIC_MODEL_A_MAX + 1];
 	uint64_t stats[DMANIC_STATS_A_MAX + 1];
+	char netdev[DMANIC_NAME_MAX];
+	uint64_t proto[DMANIC_PROTO_A_MAX + 1];
+	uint64_t peer[DMANIC_PEER_A_MAX + 1];
+	char address[18];
 };
 
 struct devices {
@@ -45,7 +53,7 @@ struct devices {
 
 /*
  * Ask for the device @name, for those of @fabric, or, when both are NULL, for
- * all. @command: DEV_GET or STATS_GET. 0 or a negative errno and nl->error.
+ * all. @command: DEV_GET, STATS_GET, or PEER_GET: one for each peer. 0 or a negative errno and nl->error.
  * devices_free() in both cases.
  */
 int devices_get(struct nl *nl, uint8_t command, const char *name,
@@ -59,6 +67,10 @@ void device_read(struct device *device, const struct nlmsghdr *message);
 const char *device_event(const struct device *device);
 
 const char *device_state(const struct device *device);
+
+/* What becomes of its large frames; what is with a peer */
+const char *device_path(const struct device *device);
+const char *device_peer_state(const struct device *device);
 
 /* What became of its DMA engine, for people */
 const char *device_dma_state(const struct device *device);

@@ -39,6 +39,25 @@ static void put_model(struct nlmsghdr *message, const struct request *request)
 	mnl_attr_nest_end(message, nest);
 }
 
+static void put_ether(struct nlmsghdr *message, const struct request *request)
+{
+	const uint64_t *number = request->number;
+
+	if (request->netdev)
+		mnl_attr_put_strz(message, DMANIC_A_NETDEV, request->netdev);
+	if (request_has(request, KEYWORD_NODE))
+		mnl_attr_put_u32(message, DMANIC_A_NODE,
+				 (uint32_t)number[KEYWORD_NODE]);
+	if (request_has(request, KEYWORD_CRC))
+		mnl_attr_put_u32(message, DMANIC_A_CRC,
+				 (uint32_t)number[KEYWORD_CRC]);
+	if (request_has(request, KEYWORD_ETHERTYPE))
+		mnl_attr_put_u16(message, DMANIC_A_ETHERTYPE,
+				 (uint16_t)number[KEYWORD_ETHERTYPE]);
+	if (request_has(request, KEYWORD_DEAD))
+		mnl_attr_put_u64(message, DMANIC_A_DEAD_NS, number[KEYWORD_DEAD]);
+}
+
 int devices_change(struct nl *nl, uint8_t command,
 		   const struct request *request)
 {
@@ -59,5 +78,6 @@ int devices_change(struct nl *nl, uint8_t command,
 	if (request_has(request, KEYWORD_FORCE))
 		mnl_attr_put(message, DMANIC_A_FORCE, 0, NULL);
 	put_model(message, request);
+	put_ether(message, request);
 	return nl_talk(nl, message, NULL, NULL);
 }

@@ -62,9 +62,10 @@ static int check_type(struct nicctl *ctl)
 	char *const *word;
 
 	for (word = ctl->args.word; word[0] && word[1]; word++)
-		if (!strcmp(word[0], "type") && strcmp(word[1], "loop") != 0)
+		if (!strcmp(word[0], "type") && strcmp(word[1], "loop") != 0 &&
+		    strcmp(word[1], "ether") != 0)
 			return nicctl_fail(ctl, "dev add",
-					   "link type \"%s\" is not in this version of the driver; types: loop",
+					   "link type \"%s\" is not in this version of the driver; types: loop, ether",
 					   word[1]);
 	return 0;
 }
@@ -82,11 +83,8 @@ static int add_run(struct nicctl *ctl)
 		return status;
 	if (request_keywords(&request, args, KEYWORDS_ADD))
 		return nicctl_usage(ctl, "dev");
-	if (!request.type || !request_has(&request, KEYWORD_NODES)) {
-		args_fail(args, "%s is missing: nicctl dev add PREFIX type loop nodes N",
-			  request.type ? "nodes" : "type");
+	if (request_check_add(&request, args))
 		return nicctl_usage(ctl, "dev");
-	}
 	return change(ctl, "dev add", DMANIC_GENL_CMD_DEV_NEW, &request);
 }
 

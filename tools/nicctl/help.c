@@ -15,6 +15,7 @@ static const char overview[] =
 "Objects\n"
 "  dev      devices: show, add, set, del\n"
 "  stats    their counters: show\n"
+"  peer     other nodes they know: show\n"
 "  monitor  what happens to devices, a line for each event\n"
 "  doctor   what is wrong on this machine, and what to do\n"
 "  save     a file that makes the devices there are\n"
@@ -35,6 +36,8 @@ static const char overview[] =
 static const char dev[] =
 "Usage: nicctl dev [show] [NAME | fabric PREFIX]\n"
 "       nicctl dev add PREFIX type loop nodes N [MODEL]\n"
+"       nicctl dev add NAME type ether netdev IF node N [crc { auto | on | off }]\n"
+"                [ethertype 0xNNNN] [dead TIME]\n"
 "       nicctl dev set { NAME | fabric PREFIX } [MODEL] [failed { on | off }]\n"
 "       nicctl dev del { NAME | fabric PREFIX } [force]\n"
 "       MODEL := [model PRESET] [start TIME] [interrupt TIME] [latency TIME]\n"
@@ -46,6 +49,9 @@ static const char dev[] =
 "      or removed.\n"
 "add   a fabric of N devices (at most 256) PREFIX0, PREFIX1, ... that reach\n"
 "      each other in the memory of this machine. They appear in /dev/dmanic.\n"
+"      Or one device NAME on the network device IF: the node N of those that reach\n"
+"      each other over Ethernet. It goes with IF, and when that moves to another\n"
+"      network namespace.\n"
 "set   a device or a fabric: all that is asked for, or nothing\n"
 "del   a device or a fabric. One in use is refused, unless forced: then what\n"
 "      its users have in flight fails, and so does what they do later.\n"
@@ -63,12 +69,33 @@ static const char dev[] =
 "  scale      stretches all these times: 10 is ten times slower\n"
 "  jitter     each transfer takes up to this much longer, by chance\n"
 "  seed       of that chance, so that it can be repeated\n"
+"Of an ether device\n"
+"  node       its id, another one on each node\n"
+"  crc        checksums of data: on, off, or auto (the default): where hardware\n"
+"             is below. Only where both nodes have it on.\n"
+"  ethertype  of its frames: 0x88b5\n"
+"  dead       a node that says nothing for so long is dead: 2s\n"
+"\n"
 "failed on lets a node stop answering; off restarts it.\n"
 "\n"
 "TIME takes ns, us, ms or s; RATE takes k, M, G (1024 each).\n"
 "\n"
 "Example: nine nodes with the paper's card, ten times slower\n"
-"       nicctl dev add nic type loop nodes 9 model sci-d330 scale 10\n";
+"       nicctl dev add nic type loop nodes 9 model sci-d330 scale 10\n"
+"Example: node 3 on eth0\n"
+"       nicctl dev add nic0 type ether netdev eth0 node 3\n";
+
+static const char peer[] =
+"Usage: nicctl peer [show] [NAME]\n"
+"\n"
+"Other nodes that ether devices know, all or those of one device\n"
+"  PEER         node id\n"
+"  STATE        open: connected; opening, paired: about to be; closed\n"
+"  ADDRESS      MAC address\n"
+"  MTU          longest frame of both\n"
+"  RTT          round trip\n"
+"  WINDOW       bytes that may be under way to it\n"
+"  INCARNATION  another one after it restarted\n";
 
 static const char stats[] =
 "Usage: nicctl stats [show] [NAME | fabric PREFIX]\n"
@@ -84,14 +111,16 @@ static const char stats[] =
 "  REFUSED        accesses of other nodes it refused: key, rights, bounds\n"
 "  DOORBELLS      system calls that submitted something\n"
 "  BY DMA         bytes of its operations that a DMA engine copied\n"
-"  FALLBACKS      pieces that the engine failed and the CPU copied\n";
+"  FALLBACKS      pieces that the engine failed and the CPU copied\n"
+"Ether devices have counters of their protocol, too.\n";
 
 static const char monitor[] =
 "Usage: nicctl monitor [dev NAME | fabric PREFIX] [count N] [timeout TIME]\n"
 "\n"
 "Print what happens to devices of this network namespace, a line for each event\n"
 "with the time (UTC), until SIGINT or SIGTERM: added, removed, model (it was\n"
-"set), failed, restarted. Only the device NAME, or those of a fabric, when one\n"
+"set), failed, restarted; of an ether device link-down, link-up, and of a peer\n"
+"peer-up, -down, -restarted, -refused, -rival. Only the device NAME, or those of a fabric, when one\n"
 "is named. Where lines are read too slowly events are lost; that is told, and\n"
 "then each device there is now (present).\n"
 "\n"
@@ -144,6 +173,7 @@ static const struct {
 } texts[] = {
 	{ "dev", dev },
 	{ "stats", stats },
+	{ "peer", peer },
 	{ "monitor", monitor },
 	{ "doctor", doctor },
 	{ "save", save },
@@ -172,7 +202,7 @@ int help_topic(struct nicctl *ctl, const char *topic)
 int help_run(struct nicctl *ctl)
 {
 	static const char *const topics[] = {
-		"dev", "stats", "monitor", "doctor", "save", "restore", NULL
+		"dev", "stats", "peer", "monitor", "doctor", "save", "restore", NULL
 	};
 	const char *topic = NULL;
 	int chosen;

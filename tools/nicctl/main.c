@@ -51,12 +51,12 @@ static int version_run(struct nicctl *ctl)
 static int objects_run(struct nicctl *ctl)
 {
 	static const char *const names[] = {
-		"dev", "stats", "monitor", "doctor", "save", "restore", "help",
-		"version", NULL
+		"dev", "stats", "peer", "monitor", "doctor", "save", "restore",
+		"help", "version", NULL
 	};
 	static int (*const runs[])(struct nicctl *ctl) = {
-		dev_run, stats_run, monitor_run, doctor_run, save_run,
-		restore_run, help_run, version_run
+		dev_run, stats_run, peer_run, monitor_run, doctor_run,
+		save_run, restore_run, help_run, version_run
 	};
 	int object;
 

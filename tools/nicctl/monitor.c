@@ -77,6 +77,9 @@ static void print_device(const struct monitor *monitor,
 		report_add_text(line, "time", stamp(time));
 		report_add_text(line, "event", event);
 		show_members(line, device);
+		if (!strncmp(event, "peer-", 5))
+			report_add_count(line, "peer",
+					 device->peer[DMANIC_PEER_A_NODE]);
 		line_print(line, stdout);
 		return;
 	}
@@ -85,6 +88,8 @@ static void print_device(const struct monitor *monitor,
 	       device->name, event, device_state(device), device->type,
 	       number[DMANIC_A_NODE], number[DMANIC_A_NODES], device->fabric,
 	       number[DMANIC_A_INCARNATION]);
+	if (device->peer[DMANIC_PEER_A_NODE] || !strncmp(event, "peer-", 5))
+		printf(", peer %" PRIu64, device->peer[DMANIC_PEER_A_NODE]);
 	if (*device->model_name)
 		printf(", model %s, scale %.7g", device->model_name,
 		       device_scale(device));

@@ -48,9 +48,10 @@ int nicctl_connect(struct nicctl *ctl);
 int devices_change(struct nl *nl, uint8_t command,
 		   const struct request *request);
 
-/* dev.c, stats.c, monitor.c, restore.c, doctor.c */
+/* dev.c, stats.c, peer.c, monitor.c, restore.c, doctor.c */
 int dev_run(struct nicctl *ctl);
 int stats_run(struct nicctl *ctl);
+int peer_run(struct nicctl *ctl);
 int monitor_run(struct nicctl *ctl);
 int save_run(struct nicctl *ctl);
 int restore_run(struct nicctl *ctl);
@@ -60,6 +61,7 @@ int doctor_run(struct nicctl *ctl);
 void show_devices(struct nicctl *ctl, const struct devices *devices);
 void show_device(struct nicctl *ctl, const struct device *device);
 void show_stats(struct nicctl *ctl, const struct devices *devices);
+void show_peers(struct nicctl *ctl, const struct devices *devices);
 
 /* All that is known of a device as members of @object */
 void show_members(struct cJSON *object, const struct device *device);

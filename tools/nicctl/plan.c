@@ -173,6 +173,11 @@ static struct plan_node *node_find(struct plan *plan, const char *name)
 	return NULL;
 }
 
+static bool is_ether(const struct request *request)
+{
+	return !strcmp(request->type, "ether");
+}
+
 static int take_add(struct plan *plan, struct args *args)
 {
 	struct request request = { 0 };
@@ -181,16 +186,11 @@ static int take_add(struct plan *plan, struct args *args)
 	size_t i;
 
 	if (request_prefix(&request, args) ||
-	    request_keywords(&request, args, KEYWORDS_ADD))
+	    request_keywords(&request, args, KEYWORDS_ADD) ||
+	    request_check_add(&request, args))
 		return plan_fail(plan, "%s", args->error);
 	nodes = request.number[KEYWORD_NODES];
-	if (!request.type || !request_has(&request, KEYWORD_NODES))
-		return plan_fail(plan, "%s is missing: dev add PREFIX type loop nodes N",
-				 request.type ? "nodes" : "type");
-	if (strcmp(request.type, "loop") != 0)
-		return plan_fail(plan, "link type \"%s\" is not in this version of the driver; types: loop",
-				 request.type);
-	if (!nodes || nodes > PLAN_NODES)
+	if (!is_ether(&request) && (!nodes || nodes > PLAN_NODES))
 		return plan_fail(plan, "nodes must be 1 to %d", PLAN_NODES);
 	fabric = fabric_find(plan, request.name);
 	if (fabric)
@@ -203,7 +203,8 @@ static int take_add(struct plan *plan, struct args *args)
 	fabric += plan->n++;
 	*fabric = (struct plan_fabric){
 		.line = plan->line, .prefix = request.name,
-		.nodes = (unsigned int)nodes, .model = model_only(&request),
+		.nodes = (unsigned int)nodes,
+		.model = is_ether(&request) ? request : model_only(&request),
 	};
 	for (i = 0; i < fabric->nodes; i++) {
 		fabric->node[i].there = true;
@@ -325,6 +326,27 @@ void plan_free(struct plan *plan)
 
 /* ---- what there is ---- */
 
+/* What was not asked for is as the driver has it */
+static bool ether_is(const struct request *request, const struct device *device)
+{
+	static const struct {
+		enum keyword keyword;
+		unsigned int attr;
+	} members[] = {
+		{ KEYWORD_NODE, DMANIC_A_NODE },
+		{ KEYWORD_CRC, DMANIC_A_CRC },
+		{ KEYWORD_ETHERTYPE, DMANIC_A_ETHERTYPE },
+		{ KEYWORD_DEAD, DMANIC_A_DEAD_NS },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(members) / sizeof(*members); i++)
+		if (request_has(request, members[i].keyword) &&
+		    request->number[members[i].keyword] != device->number[members[i].attr])
+			return false;
+	return !strcmp(device->type, "ether") && !strcmp(device->netdev, request->netdev);
+}
+
 bool plan_fabric_is(const struct plan_fabric *fabric,
 		    const struct devices *devices)
 {
@@ -336,6 +358,10 @@ bool plan_fabric_is(const struct plan_fabric *fabric,
 		id = devices->device[i].number[DMANIC_A_NODE];
 		if (strcmp(devices->device[i].fabric, fabric->prefix) != 0)
 			continue;
+		if (!fabric->nodes)
+			return ether_is(&fabric->model, &devices->device[i]);
+		if (*devices->device[i].netdev)
+			return false;
 		if (id >= PLAN_NODES)
 			return false;
 		there[id] = true;
@@ -389,6 +415,18 @@ static const struct device *device_at(const struct devices *devices,
 	return NULL;
 }
 
+static void write_ether(const struct device *device, FILE *file)
+{
+	const uint64_t *number = device->number;
+
+	fprintf(file, "dev add %s type ether netdev %s node %" PRIu64, device->name,
+		device->netdev, number[DMANIC_A_NODE]);
+	if (number[DMANIC_A_CRC])
+		fprintf(file, " crc %s", number[DMANIC_A_CRC] == DMANIC_CRC_ON ? "on" : "off");
+	fprintf(file, " ethertype 0x%04" PRIx64 " dead %" PRIu64 "ns\n",
+		number[DMANIC_A_ETHERTYPE], number[DMANIC_A_DEAD_NS]);
+}
+
 /* Nodes up to the last that is there are made, then what is not there goes */
 static void write_fabric(const struct devices *devices,
 			 const struct device *first, FILE *file)
@@ -430,7 +468,9 @@ void plan_write(const struct devices *devices, FILE *file)
 			if (!strcmp(devices->device[before].fabric,
 				    device->fabric))
 				break;
-		if (before == i)
+		if (*device->netdev)
+			write_ether(device, file);
+		else if (before == i)
 			write_fabric(devices, device, file);
 	}
 }

@@ -8,6 +8,7 @@
  *	dev add nic type loop nodes 9 model sci-d330 scale 10
  *	dev set nic3 model none latency 5us
  *	dev del nic8
+ *	dev add net0 type ether netdev eth0 node 3
  *
  * Commands are about devices of the same file. A plan is what there is to be
  * when all were obeyed; to have it already is to have nothing to do. Pure.
@@ -39,9 +40,9 @@ struct plan_node {
 /**
  * struct plan_fabric - devices made together
  * @line: of the file, where it is added
- * @prefix: of their names
- * @nodes: how many are to be made
- * @model: that they are made with
+ * @prefix: of their names; of an ether device: its name
+ * @nodes: how many are to be made; 0: it is an ether device
+ * @model: that they are made with; of an ether device: all it is made with
  * @node: what becomes of them
  */
 struct plan_fabric {

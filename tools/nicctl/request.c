@@ -4,6 +4,7 @@
  */
 #include <linux/dmanic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "request.h"
@@ -43,6 +44,33 @@ static const char *parse_switch(const char *text, uint64_t *value)
 	return NULL;
 }
 
+static const char *parse_node(const char *text, uint64_t *value)
+{
+	return count_parse(text, UINT32_MAX - 1, value);
+}
+
+/* As in the driver */
+static const char *const crc_names[] = { "auto", "off", "on" };
+
+static const char *parse_crc(const char *text, uint64_t *value)
+{
+	for (*value = 0; *value < 3; ++*value)
+		if (!strcmp(text, crc_names[*value]))
+			return NULL;
+	return "is neither auto, on nor off";
+}
+
+/* "0x88b5" */
+static const char *parse_ethertype(const char *text, uint64_t *value)
+{
+	char *end;
+
+	*value = strtoul(text, &end, 16);
+	if (strncmp(text, "0x", 2) != 0 || *end || strlen(text) > 6)
+		return "is no hexadecimal number of 16 bits: 0x88b5";
+	return NULL;
+}
+
 /* @parse: how the value is read; else it is a word, or there is none */
 static const struct {
 	const char *name;
@@ -60,6 +88,11 @@ static const struct {
 	[KEYWORD_SEED] = { "seed", parse_seed },
 	[KEYWORD_FAILED] = { "failed", parse_switch },
 	[KEYWORD_FORCE] = { "force", NULL },
+	[KEYWORD_NETDEV] = { "netdev", NULL },
+	[KEYWORD_NODE] = { "node", parse_node },
+	[KEYWORD_CRC] = { "crc", parse_crc },
+	[KEYWORD_ETHERTYPE] = { "ethertype", parse_ethertype },
+	[KEYWORD_DEAD] = { "dead", parse_time },
 };
 
 const char *request_keyword_name(enum keyword keyword)
@@ -118,6 +151,10 @@ static int take_value(struct request *request, struct args *args,
 		request->model = text;
 		return 0;
 	}
+	if (keyword == KEYWORD_NETDEV) {
+		request->netdev = text;
+		return 0;
+	}
 	reason = keywords[keyword].parse(text, &request->number[keyword]);
 	if (reason)
 		return args_fail(args, "%s \"%s\" %s", name, text, reason);
@@ -159,4 +196,35 @@ int request_keywords(struct request *request, struct args *args,
 			return -1;
 	}
 	return 0;
+}
+
+static int check_loop(const struct request *request, struct args *args)
+{
+	if (!request_has(request, KEYWORD_NODES))
+		return args_fail(args, "nodes is missing: dev add PREFIX type loop nodes N");
+	if (request->given & KEYWORDS_ETHER)
+		return args_fail(args, "a device of type loop has no netdev, node, crc, ethertype or dead");
+	return 0;
+}
+
+static int check_ether(const struct request *request, struct args *args)
+{
+	if (!request->netdev || !request_has(request, KEYWORD_NODE))
+		return args_fail(args, "%s is missing: dev add NAME type ether netdev IF node N",
+				 request->netdev ? "node" : "netdev");
+	if (request->given & KEYWORDS_LOOP)
+		return args_fail(args, "a device of type ether has no nodes or model");
+	return 0;
+}
+
+int request_check_add(const struct request *request, struct args *args)
+{
+	if (!request->type)
+		return args_fail(args, "type is missing: dev add PREFIX type loop nodes N, dev add NAME type ether netdev IF node N");
+	if (!strcmp(request->type, "loop"))
+		return check_loop(request, args);
+	if (!strcmp(request->type, "ether"))
+		return check_ether(request, args);
+	return args_fail(args, "link type \"%s\" is not in this version of the driver; types: loop, ether",
+			 request->type);
 }

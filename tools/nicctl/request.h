@@ -27,6 +27,11 @@ enum keyword {
 	KEYWORD_SEED,
 	KEYWORD_FAILED,
 	KEYWORD_FORCE,
+	KEYWORD_NETDEV,
+	KEYWORD_NODE,
+	KEYWORD_CRC,
+	KEYWORD_ETHERTYPE,
+	KEYWORD_DEAD,
 	KEYWORDS
 };
 
@@ -35,8 +40,12 @@ enum keyword {
 /* Those that go into a model: all from one to the other */
 #define KEYWORDS_MODEL	(KEYWORD_BIT(KEYWORD_SEED + 1) - \
 			 KEYWORD_BIT(KEYWORD_MODEL))
-#define KEYWORDS_ADD	(KEYWORD_BIT(KEYWORD_TYPE) | \
-			 KEYWORD_BIT(KEYWORD_NODES) | KEYWORDS_MODEL)
+#define KEYWORDS_LOOP	(KEYWORD_BIT(KEYWORD_NODES) | KEYWORDS_MODEL)
+/* What an ether device is made with: all from one to the other */
+#define KEYWORDS_ETHER	(KEYWORD_BIT(KEYWORD_DEAD + 1) - \
+			 KEYWORD_BIT(KEYWORD_NETDEV))
+#define KEYWORDS_ADD	(KEYWORD_BIT(KEYWORD_TYPE) | KEYWORDS_LOOP | \
+			 KEYWORDS_ETHER)
 #define KEYWORDS_SET	(KEYWORDS_MODEL | KEYWORD_BIT(KEYWORD_FAILED))
 #define KEYWORDS_DEL	KEYWORD_BIT(KEYWORD_FORCE)
 
@@ -46,6 +55,7 @@ enum keyword {
  * @fabric: instead: all devices made with this prefix
  * @type: link type of new ones
  * @model: preset
+ * @netdev: network device of an ether device
  * @given: KEYWORD_BIT of those that were there
  * @number: their values: counts, nanoseconds, bytes a second, thousandths
  */
@@ -54,6 +64,7 @@ struct request {
 	const char *fabric;
 	const char *type;
 	const char *model;
+	const char *netdev;
 	unsigned int given;
 	uint64_t number[KEYWORDS];
 };
@@ -70,6 +81,9 @@ int request_prefix(struct request *request, struct args *args);
 /* The rest of the line: any of @keywords with their values, each once */
 int request_keywords(struct request *request, struct args *args,
 		     unsigned int keywords);
+
+/* What a type must have and must not have: 0, or -1 and the error of @args is set */
+int request_check_add(const struct request *request, struct args *args);
 
 /* As it is written on a command line */
 const char *request_keyword_name(enum keyword keyword);

@@ -245,9 +245,11 @@ static int make_fabric(struct restore *restore, size_t index)
 	int ret;
 
 	request.name = fabric->prefix;
-	request.type = "loop";
-	request.given |= KEYWORD_BIT(KEYWORD_NODES);
-	request.number[KEYWORD_NODES] = fabric->nodes;
+	if (fabric->nodes) {
+		request.type = "loop";
+		request.given |= KEYWORD_BIT(KEYWORD_NODES);
+		request.number[KEYWORD_NODES] = fabric->nodes;
+	}
 	ret = change(restore, DMANIC_GENL_CMD_DEV_NEW, &request);
 	if (ret)
 		return ret;
@@ -267,7 +269,7 @@ static int change_fabric(struct restore *restore,
 
 	for (i = 0; i < restore->before.n; i++) {
 		device = &restore->before.device[i];
-		if (!is_of(device, fabric))
+		if (!is_of(device, fabric) || !fabric->nodes)
 			continue;
 		model = &fabric->node[device->number[DMANIC_A_NODE]].model;
 		if (plan_model_is(model, device))

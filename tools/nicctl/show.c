@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "nicctl.h"
 #include "tools/common/size.h"
@@ -73,6 +74,64 @@ static void put_dma(struct cJSON *result, const struct device *device)
 		put_members(dma, &threshold, 1, device->number);
 }
 
+static const struct member ether_members[] = {
+	{ "ifindex", DMANIC_A_IFINDEX },
+	{ "ethertype", DMANIC_A_ETHERTYPE },
+	{ "mtu_bytes", DMANIC_A_MTU },
+	{ "dead_ns", DMANIC_A_DEAD_NS },
+};
+
+static const struct member proto_members[] = {
+	{ "frames_sent", DMANIC_PROTO_A_FRAMES_SENT },
+	{ "frames_received", DMANIC_PROTO_A_FRAMES_RECEIVED },
+	{ "data_sent", DMANIC_PROTO_A_DATA_SENT },
+	{ "data_again", DMANIC_PROTO_A_DATA_AGAIN },
+	{ "acks_sent", DMANIC_PROTO_A_ACKS_SENT },
+	{ "acks_received", DMANIC_PROTO_A_ACKS_RECEIVED },
+	{ "lost", DMANIC_PROTO_A_LOST },
+	{ "timeouts", DMANIC_PROTO_A_TIMEOUTS },
+	{ "tail_probes", DMANIC_PROTO_A_TAIL_PROBES },
+	{ "duplicates", DMANIC_PROTO_A_DUPLICATES },
+	{ "refused", DMANIC_PROTO_A_REFUSED },
+	{ "connections", DMANIC_PROTO_A_CONNECTIONS },
+	{ "restarts", DMANIC_PROTO_A_RESTARTS },
+	{ "deaths", DMANIC_PROTO_A_DEATHS },
+	{ "corrupt", DMANIC_PROTO_A_CORRUPT },
+	{ "dropped", DMANIC_PROTO_A_DROPPED },
+	{ "unsent", DMANIC_PROTO_A_UNSENT },
+};
+
+static const struct member peer_members[] = {
+	{ "node", DMANIC_PEER_A_NODE },
+	{ "incarnation", DMANIC_PEER_A_INCARNATION },
+	{ "mtu_bytes", DMANIC_PEER_A_MTU },
+	{ "rtt_ns", DMANIC_PEER_A_RTT_NS },
+	{ "window_bytes", DMANIC_PEER_A_WINDOW },
+};
+
+static const char *crc_name(const struct device *device)
+{
+	static const char *const names[] = { "auto", "off", "on" };
+	uint64_t crc = device->number[DMANIC_A_CRC];
+
+	return crc < ARRAY_SIZE(names) ? names[crc] : "unknown";
+}
+
+static void put_ether(struct cJSON *result, const struct device *device)
+{
+	struct cJSON *ether;
+
+	if (!*device->netdev)
+		return;
+	ether = report_add_object(result, "ether");
+	report_add_text(ether, "netdev", device->netdev);
+	put_members(ether, ether_members, ARRAY_SIZE(ether_members), device->number);
+	report_add_text(ether, "path", device_path(device));
+	report_add_text(ether, "crc", crc_name(device));
+	report_add_text(ether, "crc_now",
+			device->number[DMANIC_A_CRC_ON] ? "on" : "off");
+}
+
 void show_members(struct cJSON *object, const struct device *device)
 {
 	put_names(object, device);
@@ -81,6 +140,7 @@ void show_members(struct cJSON *object, const struct device *device)
 	put_members(object, device_members, ARRAY_SIZE(device_members),
 		    device->number);
 	put_dma(object, device);
+	put_ether(object, device);
 	device_report_model(device, object);
 }
 
@@ -102,6 +162,9 @@ static void report_stats(struct nicctl *ctl, const struct device *device)
 	put_members(result, &node, 1, device->number);
 	put_members(result, stats_members, ARRAY_SIZE(stats_members),
 		    device->stats);
+	if (!strcmp(device->type, "ether"))
+		put_members(report_add_object(result, "protocol"), proto_members,
+			    ARRAY_SIZE(proto_members), device->proto);
 }
 
 /* ---- for people ---- */
@@ -201,6 +264,24 @@ static void dma_line(const struct device *device)
 	putchar('\n');
 }
 
+/* "eth0, MTU 1500, large frames cut, crc on (auto), dead after 2s" */
+static void ether_lines(const struct device *device)
+{
+	const uint64_t *number = device->number;
+	char dead[SIZE_TEXT];
+
+	printf("    netdev      %s, MTU %" PRIu64 ", EtherType 0x%04" PRIx64 "\n",
+	       device->netdev, number[DMANIC_A_MTU], number[DMANIC_A_ETHERTYPE]);
+	printf("    path        large frames are %s\n",
+	       number[DMANIC_A_PATH] == DMANIC_PATH_WHOLE ? "carried whole" :
+	       number[DMANIC_A_PATH] == DMANIC_PATH_CUT ? "cut" :
+							  "cut and copied");
+	printf("    crc         %s (%s)\n", number[DMANIC_A_CRC_ON] ? "on" : "off",
+	       crc_name(device));
+	printf("    dead        after %s\n",
+	       time_print((double)number[DMANIC_A_DEAD_NS], dead));
+}
+
 void show_device(struct nicctl *ctl, const struct device *device)
 {
 	const uint64_t *number = device->number;
@@ -220,7 +301,10 @@ void show_device(struct nicctl *ctl, const struct device *device)
 	printf("    interrupts  %" PRIu64 "\n", number[DMANIC_A_IRQS]);
 	printf("    pinned      %s bytes\n",
 	       size_print(number[DMANIC_A_PINNED], size));
-	dma_line(device);
+	if (*device->netdev)
+		ether_lines(device);
+	else
+		dma_line(device);
 	if (*device->model_name)
 		model_lines(device);
 }
@@ -251,12 +335,73 @@ static void stats_table(const struct devices *devices)
 	table_free(table);
 }
 
+/* Of the protocol, a counter a line: there are too many for columns */
+static void proto_lines(const struct device *device)
+{
+	size_t i;
+
+	if (strcmp(device->type, "ether") != 0)
+		return;
+	printf("%s: protocol\n", device->name);
+	for (i = 0; i < ARRAY_SIZE(proto_members); i++)
+		printf("    %-16s %" PRIu64 "\n", proto_members[i].name,
+		       device->proto[proto_members[i].attr]);
+}
+
 void show_stats(struct nicctl *ctl, const struct devices *devices)
 {
 	size_t i;
 
 	for (i = 0; i < devices->n; i++)
 		report_stats(ctl, &devices->device[i]);
+	if (ctl->json)
+		return;
+	stats_table(devices);
+	for (i = 0; i < devices->n; i++)
+		proto_lines(&devices->device[i]);
+}
+
+static void peers_table(const struct devices *devices)
+{
+	static const struct column columns[] = {
+		{ "NAME", true }, { "PEER", false }, { "STATE", true },
+		{ "ADDRESS", true }, { "MTU [B]", false }, { "RTT", false },
+		{ "WINDOW [B]", false }, { "INCARNATION", false },
+	};
+	struct table *table = table_create(columns, ARRAY_SIZE(columns));
+	const struct device *device = devices->device;
+	const struct device *end = device + devices->n;
+	char text[SIZE_TEXT];
+
+	for (; device < end; device++) {
+		table_cell(table, "%s", device->name);
+		cell_number(table, device->peer[DMANIC_PEER_A_NODE]);
+		table_cell(table, "%s", device_peer_state(device));
+		table_cell(table, "%s", *device->address ? device->address : "-");
+		cell_number(table, device->peer[DMANIC_PEER_A_MTU]);
+		table_cell(table, "%s",
+			   time_print((double)device->peer[DMANIC_PEER_A_RTT_NS], text));
+		table_cell(table, "%s",
+			   size_print(device->peer[DMANIC_PEER_A_WINDOW], text));
+		cell_number(table, device->peer[DMANIC_PEER_A_INCARNATION]);
+	}
+	table_print(table, stdout);
+	table_free(table);
+}
+
+void show_peers(struct nicctl *ctl, const struct devices *devices)
+{
+	struct cJSON *result;
+	size_t i;
+
+	for (i = 0; i < devices->n; i++) {
+		result = report_add_result(ctl->report);
+		report_add_text(result, "name", devices->device[i].name);
+		report_add_text(result, "state", device_peer_state(&devices->device[i]));
+		report_add_text(result, "address", devices->device[i].address);
+		put_members(result, peer_members, ARRAY_SIZE(peer_members),
+			    devices->device[i].peer);
+	}
 	if (!ctl->json)
-		stats_table(devices);
+		peers_table(devices);
 }
