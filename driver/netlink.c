@@ -288,19 +288,22 @@ static int dmanic_foreign(struct genl_info *info, const int *attrs, size_t n)
 static int dmanic_ether_new(struct genl_info *info)
 {
 	static const int foreign[] = { DMANIC_A_NODES, DMANIC_A_MODEL };
+	struct nlattr *fabric = info->attrs[DMANIC_A_FABRIC];
 	struct nlattr *name = info->attrs[DMANIC_A_NAME];
 	int ret;
 
 	ret = dmanic_foreign(info, foreign, ARRAY_SIZE(foreign));
 	if (!ret && name)
 		ret = dmanic_prefix_check(name, info->extack);
+	if (!ret && fabric)
+		ret = dmanic_prefix_check(fabric, info->extack);
 	return ret ? ret : dmanic_netlink_ether_new(info);
 }
 
 static int dmanic_loop_new(struct genl_info *info)
 {
 	static const int foreign[] = {
-		DMANIC_A_NODE, DMANIC_A_NETDEV, DMANIC_A_IFINDEX, DMANIC_A_ETHERTYPE,
+		DMANIC_A_FABRIC, DMANIC_A_NODE, DMANIC_A_NETDEV, DMANIC_A_IFINDEX, DMANIC_A_ETHERTYPE,
 		DMANIC_A_CRC, DMANIC_A_DEAD_NS,
 	};
 	struct dmanic_model model = { };
@@ -550,6 +553,7 @@ static const struct nla_policy dmanic_new_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_TYPE] = DMANIC_NAME_POLICY,
 	[DMANIC_A_NODES] = { .type = NLA_U32 },
 	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_netlink_model_policy),
+	[DMANIC_A_FABRIC] = DMANIC_NAME_POLICY,
 	[DMANIC_A_NODE] = { .type = NLA_U32 },
 	[DMANIC_A_NETDEV] = DMANIC_NAME_POLICY,
 	[DMANIC_A_IFINDEX] = { .type = NLA_U32 },

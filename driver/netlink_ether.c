@@ -43,6 +43,7 @@ static int ether_type_check(const struct nlattr *attr, struct netlink_ext_ack *e
 static int ether_config_read(struct ether_config *config, struct genl_info *info)
 {
 	struct nlattr *ethertype = info->attrs[DMANIC_A_ETHERTYPE];
+	struct nlattr *fabric = info->attrs[DMANIC_A_FABRIC];
 	struct nlattr *dead = info->attrs[DMANIC_A_DEAD_NS];
 	struct nlattr *node = info->attrs[DMANIC_A_NODE];
 	struct nlattr *crc = info->attrs[DMANIC_A_CRC];
@@ -54,6 +55,7 @@ static int ether_config_read(struct ether_config *config, struct genl_info *info
 		return -EINVAL;
 	}
 	config->name = nla_data(info->attrs[DMANIC_A_NAME]);
+	config->fabric = fabric ? nla_data(fabric) : config->name;
 	config->id = nla_get_u32(node);
 	config->ethertype = ethertype ? nla_get_u16(ethertype) : ETHERTYPE_DEFAULT;
 	config->crc = crc ? nla_get_u32(crc) : DMANIC_CRC_AUTO;

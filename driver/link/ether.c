@@ -271,7 +271,7 @@ int dmanic_ether_create(struct net *net, const struct ether_config *config,
 	en = kvzalloc(sizeof(*en), GFP_KERNEL);
 	if (!en)
 		return -ENOMEM;
-	ret = dmanic_node_init(&en->node, net, &ether_ops, config->name, config->name,
+	ret = dmanic_node_init(&en->node, net, &ether_ops, config->name, config->fabric,
 			       config->id);
 	if (ret) {
 		kvfree(en);

@@ -156,6 +156,7 @@ int dmanic_loop_create(struct net *net, const char *prefix, u32 nodes,
 /**
  * struct ether_config - a node to be made on a network device
  * @name: of the node
+ * @fabric: what it is told with others by
  * @dev: network device
  * @id: node id
  * @ethertype: of the frames
@@ -164,6 +165,7 @@ int dmanic_loop_create(struct net *net, const char *prefix, u32 nodes,
  */
 struct ether_config {
 	const char *name;
+	const char *fabric;
 	struct net_device *dev;
 	u32 id;
 	u16 ethertype;

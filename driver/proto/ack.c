@@ -5,15 +5,18 @@
  * An ACK is about both streams. What it says never becomes untrue, so old ones
  * do no harm; only window and echo are taken from the newest alone.
  */
+#include <linux/limits.h>
 #include <linux/minmax.h>
 
 #include "internal.h"
 
 /* Who sent nothing for this long has no part of the budget */
 #define ACK_SENDER_NS		2000000ULL
+/* Who sends alone gets this many times the budget: nobody else is hurt */
+#define ACK_ALONE		4U
 /* The urgent stream's part of the ranges of an ACK */
 #define ACK_URGENT_RANGES	16U
-/* Of one frame, until the operation is given up */
+/* Failures of one extent, until its operation is given up */
 #define ACK_CORRUPT_MAX		8U
 
 /* ---- telling ---- */
@@ -23,7 +26,9 @@
  * @peer: it
  * @now: time
  *
- * All that send share the budget of the host.
+ * All that send share the budget of the host, equally. It is chosen so that it fits
+ * into the last queue on the way: then that neither overflows nor gets long enough
+ * for senders to judge by delay, which those who came late misjudge.
  *
  * Return: bytes.
  */
@@ -39,7 +44,9 @@ u32 dmanic_ack_window(struct dmanic_peer *peer, u64 now)
 		peer->sender_until = 0;
 		host->senders--;
 	}
-	return max(host->config.budget / max(host->senders, 1U), peer->mtu);
+	if (host->senders <= 1)
+		return ACK_ALONE * host->config.budget;
+	return max(host->config.budget / host->senders, peer->mtu);
 }
 
 static u32 ack_ranges(struct dmanic_rx *rx, struct dmanic_ack *ack, u32 first, u32 most)
@@ -144,7 +151,10 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 			break;
 		units += ack_sent(peer, class, tx->sent_head++, now);
 	}
-	tx->una = max(tx->una, stream->next);
+	if (stream->next >= tx->una) {
+		tx->una = stream->next;
+		tx->reject = max(tx->reject, stream->reject);
+	}
 	for (i = first; i < first + stream->nr; i++) {
 		from = stream->next + ack->range[i].after;
 		to = from + ack->range[i].length;
@@ -157,28 +167,6 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 		}
 	}
 	return units;
-}
-
-/* Acknowledged; but transfers are not told before refusals can have arrived */
-static void ack_settle(struct dmanic_peer *peer, u8 class,
-		       const struct dmanic_ack_stream *stream)
-{
-	struct dmanic_tx *tx = &peer->tx[class];
-	struct dmanic_settle *wait = tx->wait;
-
-	if (stream->next <= tx->settled)
-		return;
-	if (peer->rx[class].got.next >= stream->reject) {
-		tx->settled = stream->next;
-		while (wait[0].next && wait[0].next <= tx->settled) {
-			wait[0] = wait[1];
-			wait[1].next = 0;
-		}
-	} else if (!wait[0].next) {
-		wait[0] = (struct dmanic_settle) { stream->next, stream->reject };
-	} else if (stream->next > max(wait[0].next, wait[1].next)) {
-		wait[1] = (struct dmanic_settle) { stream->next, stream->reject };
-	}
 }
 
 /* A frame arrived whose payload is not what it was when it was sent */
@@ -196,14 +184,16 @@ static void ack_corrupt(struct dmanic_peer *peer, u8 class, u64 seq)
 	if (index == tx->sent_tail || sent->state != DMANIC_SENT_FLYING)
 		return;
 	dmanic_loss_mark(peer, class, index);
-	if (++sent->corrupt < ACK_CORRUPT_MAX)
+	if (!sent->alone) {
+		sent->alone = true;
 		return;
-	sent->corrupt = 0;
-	for (; seq < sent->seq + sent->units; seq = extent->seq + extent->units) {
-		extent = dmanic_tx_find(tx, seq);
-		if (extent->xfer && dmanic_record_data(extent->type))
-			dmanic_xfer_changed(peer, extent->xfer);
 	}
+	extent = dmanic_tx_find(tx, seq);
+	if (++extent->corrupt < ACK_CORRUPT_MAX)
+		return;
+	extent->corrupt = 0;
+	if (extent->xfer && dmanic_record_data(extent->type))
+		dmanic_xfer_changed(peer, extent->xfer);
 }
 
 static void ack_newest(struct dmanic_peer *peer, const struct dmanic_ack *ack, u64 now)
@@ -243,10 +233,9 @@ enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmani
 	for (class = 0; class < DMANIC_CLASSES; class++) {
 		units += ack_stream(peer, class, ack, first, now);
 		first += ack->stream[class].nr;
-		ack_settle(peer, class, &ack->stream[class]);
 		if (ack->stream[class].corrupt != U64_MAX)
 			ack_corrupt(peer, class, ack->stream[class].corrupt);
-		dmanic_tx_settle(peer, class);
+		dmanic_tx_retire(peer, class);
 		dmanic_receive_retry(peer, class, now);
 	}
 	if (units) {

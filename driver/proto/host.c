@@ -47,12 +47,12 @@ void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
 	own->sent = host_or(own->sent, 4096);
 	own->ranges = host_or(own->ranges, 256);
 	own->early = host_or(own->early, 64);
-	own->budget = host_or(own->budget, 1U << 20);
+	own->budget = host_or(own->budget, 1U << 18);
 	own->dead_ns = host_time_or(own->dead_ns, 2000000000ULL);
 	own->idle_ns = host_time_or(own->idle_ns, 1000000000ULL);
 	own->ack_ns = host_time_or(own->ack_ns, 100000ULL);
 	own->rto_ns = host_time_or(own->rto_ns, 2000000ULL);
-	own->target_ns = host_time_or(own->target_ns, 100000ULL);
+	own->target_ns = host_time_or(own->target_ns, 200000ULL);
 	host->answers = HOST_ANSWERS;
 }
 

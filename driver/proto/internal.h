@@ -69,13 +69,15 @@ void dmanic_reply_drop_all(struct dmanic_peer *peer);
 
 /* xfer.c */
 u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most);
-void dmanic_xfer_retired(struct dmanic_peer *peer, const struct dmanic_extent *extent);
+void dmanic_xfer_retired(struct dmanic_peer *peer, u8 class,
+			 const struct dmanic_extent *extent);
+void dmanic_xfer_reached(struct dmanic_peer *peer, u8 class);
 enum dmanic_drop dmanic_xfer_result(struct dmanic_peer *peer, u8 class,
-				    const struct dmanic_record *record);
+				    const struct dmanic_record *record, u64 seq);
 enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,
-				   const struct dmanic_record *record);
+				   const struct dmanic_record *record, u64 seq);
 enum dmanic_drop dmanic_xfer_data(struct dmanic_peer *peer, u8 class,
-				  const struct dmanic_record *record, u32 skip,
+				  const struct dmanic_record *record, u64 seq, u32 skip,
 				  const struct dmanic_frame *frame, u32 at, u32 length);
 void dmanic_xfer_changed(struct dmanic_peer *peer, struct dmanic_xfer *xfer);
 void dmanic_xfer_end_all(struct dmanic_peer *peer, u32 status);
@@ -90,7 +92,7 @@ struct dmanic_extent *dmanic_tx_find(struct dmanic_tx *tx, u64 seq);
 void dmanic_tx_record(const struct dmanic_extent *extent, u32 skip, u32 units,
 		      struct dmanic_record *record);
 void dmanic_tx_forget(struct dmanic_tx *tx, const struct dmanic_xfer *xfer);
-void dmanic_tx_settle(struct dmanic_peer *peer, u8 class);
+void dmanic_tx_retire(struct dmanic_peer *peer, u8 class);
 void dmanic_sent_add(struct dmanic_tx *tx, u64 seq, u32 units, u64 now);
 u32 dmanic_sent_find(const struct dmanic_tx *tx, u64 seq);
 void dmanic_sent_move(struct dmanic_tx *tx, u32 index, u8 state);

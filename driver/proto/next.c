@@ -26,6 +26,7 @@
  * @room: units that may go out
  * @at: length of the head so far
  * @records: so far
+ * @alone: one is enough: it is to be seen whose payload arrives changed
  */
 struct next {
 	struct dmanic_peer *peer;
@@ -37,6 +38,7 @@ struct next {
 	u64 room;
 	u32 at;
 	u16 records;
+	bool alone;
 };
 
 /* Bytes of the largest extent: what goes into one frame of the link's size */
@@ -113,7 +115,8 @@ static bool next_fill(struct next *next)
 	u32 skip, units, size;
 
 	while (next->records < DMANIC_WIRE_RECORDS && next_unit(next)) {
-		if (next->records && next->end - next->seq >= next->room)
+		if (next->records &&
+		    (next->alone || next->end - next->seq >= next->room))
 			break;
 		extent = dmanic_tx_find(tx, next->end);
 		skip = next->end - extent->seq;
@@ -191,6 +194,7 @@ static bool next_again(struct next *next, u64 now)
 	sent = &tx->sent[index];
 	/* A part of it may have arrived, if it was cut anew: forget that */
 	next_begin(next, max(sent->seq + sent->resent, tx->una), sent->seq + sent->units);
+	next->alone = sent->alone;
 	if (!next_fill(next))
 		return false;
 	sent->resent = next->end - sent->seq;
@@ -212,6 +216,7 @@ static bool next_new(struct next *next, u64 now)
 	if (tx->sent_tail - tx->sent_head > tx->sent_mask)
 		return false;
 	next_begin(next, tx->next, DMANIC_NEVER);
+	next->alone = false;
 	if (!next_fill(next))
 		return false;
 	tx->next = next->end;

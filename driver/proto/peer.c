@@ -6,6 +6,7 @@
  * it once it is idle.
  */
 #include <linux/align.h>
+#include <linux/limits.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 

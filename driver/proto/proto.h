@@ -47,7 +47,10 @@
  *	3 a transfer ends OK only when its units were acknowledged and everything of
  *	  the other direction before the reject position of that ACK has arrived
  *	4 in the ring of extents there is always room for a RESULT of each operation
- *	  the other side may have, so accepting one never waits for our sending
+ *	  the other side may have, and an extent leaves it when it is acknowledged;
+ *	  an id is used again only when everything owed for it was received in
+ *	  order. So doing what comes never waits for what we send, nor the other
+ *	  way round: two nodes cannot wait for each other
  *	5 nothing received changes a connection unless it carries its local tag
  *	  (RESET: its remote tag)
  */
@@ -189,10 +192,8 @@ struct dmanic_lookup {
  * @id: its name on the wire, once it has begun
  * @begun: has @id
  * @whole: all of it has a place
- * @answered: READ, ATOMIC: nothing more will come
  * @failed: refused by the other side; what is left of it is not sent
  * @entered: bytes that have a place
- * @moved: READ: bytes that came
  * @extents: in the ring
  */
 struct dmanic_xfer {
@@ -222,10 +223,8 @@ struct dmanic_xfer {
 	u32 id;
 	bool begun;
 	bool whole;
-	bool answered;
 	bool failed;
 	u64 entered;
-	u64 moved;
 	u32 extents;
 };
 
@@ -241,16 +240,30 @@ struct dmanic_flow {
 
 /**
  * struct dmanic_slot - an operation id of ours
- * @xfer: whose, or NULL when it was given up
+ * @late: in tx->late while nothing but @until is waited for
+ * @xfer: whose, or NULL when it was given up or completed
+ * @until: our receiving end must get here: refusals may be before; and what is
+ *	owed to the id was, so that the other side will learn that it may be
+ *	used again
+ * @left: bytes a READ wants yet
  * @id: on the wire: the slot's number, and a generation above it
  * @extents: in the ring
+ * @class: of its stream
  * @used: it is
+ * @asks: READ, ATOMIC
+ * @answered: it was
  */
 struct dmanic_slot {
+	struct list_head late;
 	struct dmanic_xfer *xfer;
+	u64 until;
+	u64 left;
 	u32 id;
 	u32 extents;
+	u8 class;
 	bool used;
+	bool asks;
+	bool answered;
 };
 
 /**
@@ -281,6 +294,7 @@ struct dmanic_reply {
  * @units: how many
  * @type: enum dmanic_record_type; SKIP when it was given up
  * @flags: DMANIC_RECORD_*
+ * @corrupt: how often it arrived, alone, with a wrong checksum
  * @id: of the operation
  * @xfer: whose; NULL when it was given up
  * @position: bytes into the transfer
@@ -292,6 +306,7 @@ struct dmanic_extent {
 	u32 units;
 	u8 type;
 	u8 flags;
+	u8 corrupt;
 	u32 id;
 	struct dmanic_xfer *xfer;
 	u64 position;
@@ -315,7 +330,8 @@ enum dmanic_sent_state {
  * @next: the same
  * @state: enum dmanic_sent_state
  * @again: it was sent more than once
- * @corrupt: how often it arrived with a wrong checksum
+ * @alone: it arrived with a wrong checksum: its records go out one by one, so that it
+ *	is seen whose is wrong
  */
 struct dmanic_sent {
 	u64 seq;
@@ -326,7 +342,7 @@ struct dmanic_sent {
 	u32 next;
 	u8 state;
 	bool again;
-	u8 corrupt;
+	bool alone;
 };
 
 /**
@@ -340,19 +356,8 @@ struct dmanic_sent_list {
 };
 
 /**
- * struct dmanic_settle - acknowledged, but a refusal may be on its way
- * @next: acknowledged up to here
- * @reject: when our receiving end has got here
- */
-struct dmanic_settle {
-	u64 next;
-	u64 reject;
-};
-
-/**
  * struct dmanic_tx - sending end of a stream
  * @una: oldest unit not acknowledged
- * @settled: transfers were told of everything before
  * @next: next unit to be sent for the first time
  * @end: behind the last unit that has a place
  * @extent: ring
@@ -368,14 +373,13 @@ struct dmanic_settle {
  * @flying: on their way, by time
  * @lost: to be sent again, oldest first
  * @flight: units that are flying
- * @wait: settled when our receiving end has got to its reject; the first
- *	and the last that were told
+ * @reject: refusals of what is before @una are before this in the other direction
+ * @late: slots whose operation waits for that alone
  * @turns: flows that have something, in turn
  * @replies: flow of what we owe
  */
 struct dmanic_tx {
 	u64 una;
-	u64 settled;
 	u64 next;
 	u64 end;
 	struct dmanic_extent *extent;
@@ -391,7 +395,8 @@ struct dmanic_tx {
 	struct dmanic_sent_list flying;
 	struct dmanic_sent_list lost;
 	u32 flight;
-	struct dmanic_settle wait[2];
+	u64 reject;
+	struct list_head late;
 	struct list_head turns;
 	struct dmanic_flow replies;
 };
@@ -516,7 +521,8 @@ struct dmanic_proto_stats {
  * @sent: frames of a stream under way; power of two
  * @ranges: received out of order
  * @early: records received too early
- * @budget: bytes that may be under way to this node, of all peers
+ * @budget: bytes that may be under way to this node, of all peers together when there
+ *	are several
  * @dead_ns: a peer that does not answer for so long is dead
  * @idle_ns: a peer that says nothing is asked after this time; DMANIC_NEVER: it
  *	is not

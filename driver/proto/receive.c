@@ -87,8 +87,10 @@ void dmanic_receive_retry(struct dmanic_peer *peer, u8 class, u64 now)
 	if (!rx->nr_early)
 		return;
 	receive_advance(peer, class, now);
-	if (rx->got.next != before)
-		peer->ack_now = true;
+	if (rx->got.next == before)
+		return;
+	peer->ack_now = true;
+	dmanic_xfer_reached(peer, class);
 }
 
 static bool receive_in_order(const struct dmanic_record *record)
@@ -100,7 +102,7 @@ static bool receive_in_order(const struct dmanic_record *record)
 	case DMANIC_RECORD_LOOKUP:
 		return true;
 	case DMANIC_RECORD_SKIP:
-		return record->flags & DMANIC_RECORD_END;
+		return record->flags & (DMANIC_RECORD_END | DMANIC_RECORD_ANSWER);
 	default:
 		return false;
 	}
@@ -161,17 +163,17 @@ static enum dmanic_drop receive_units(struct dmanic_peer *peer, u8 class,
 		return receive_write(peer, class, record, skip, frame, at + skip,
 				     record->length ? units : 0);
 	case DMANIC_RECORD_DATA:
-		drop = dmanic_xfer_data(peer, class, record, skip, frame, at + skip,
+		drop = dmanic_xfer_data(peer, class, record, seq, skip, frame, at + skip,
 					units);
 		break;
 	case DMANIC_RECORD_RESULT:
-		drop = dmanic_xfer_result(peer, class, record);
+		drop = dmanic_xfer_result(peer, class, record, seq);
 		break;
 	case DMANIC_RECORD_FOUND:
-		drop = dmanic_xfer_found(peer, class, record);
+		drop = dmanic_xfer_found(peer, class, record, seq);
 		break;
 	case DMANIC_RECORD_SKIP:
-		if (!(record->flags & DMANIC_RECORD_END)) {
+		if (!receive_in_order(record)) {
 			if (!(record->flags & DMANIC_RECORD_NOTIFIES) ||
 			    dmanic_reply_refuse(peer, class, record->op, 0, true))
 				return DMANIC_DROP_NONE;
@@ -220,7 +222,7 @@ static bool receive_record(struct dmanic_peer *peer, u8 class,
 static void receive_ack(struct dmanic_peer *peer, const struct dmanic_head *head,
 			bool odd, u64 now)
 {
-	u32 most = min(RECEIVE_ACK_UNITS, dmanic_peer_config(peer)->budget / 8);
+	u32 most = min(RECEIVE_ACK_UNITS, dmanic_peer_config(peer)->budget / 4);
 
 	if (peer->rx[DMANIC_BULK].got.nr || peer->rx[DMANIC_URGENT].got.nr)
 		most = 4 * peer->mtu;
@@ -310,9 +312,8 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 		peer->ack_duplicates++;
 		dmanic_peer_stats(peer)->duplicates++;
 	}
-	/* A refusal of ours may have been waited for */
 	if (rx->got.next != next)
-		dmanic_tx_settle(peer, class);
+		dmanic_xfer_reached(peer, class);
 	receive_ack(peer, head, !fresh || rx->got.nr != ranges, now);
 	return DMANIC_DROP_NONE;
 }

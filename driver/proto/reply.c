@@ -191,7 +191,7 @@ static void reply_lookup(struct dmanic_peer *peer, struct dmanic_reply *reply,
  * dmanic_reply_do() - do what has to be done in order
  * @peer: who asks
  * @class: of the stream
- * @record: NOTIFY, READ, ATOMIC, LOOKUP, or SKIP with END; all before it was done
+ * @record: NOTIFY, READ, ATOMIC, LOOKUP, or the SKIP of one; all before it was done
  * @now: time
  *
  * Return: false when it cannot be done now, and nothing was.
@@ -207,6 +207,8 @@ bool dmanic_reply_do(struct dmanic_peer *peer, u8 class,
 	case DMANIC_RECORD_NOTIFY:
 		return reply_notify(peer, class, record);
 	case DMANIC_RECORD_SKIP:
+		if (record->flags & DMANIC_RECORD_ANSWER)
+			break;
 		if (reply && reply->refused)
 			reply_end(peer, reply);
 		return true;
@@ -220,6 +222,8 @@ bool dmanic_reply_do(struct dmanic_peer *peer, u8 class,
 		reply_read(peer, reply, record);
 	} else if (record->type == DMANIC_RECORD_LOOKUP) {
 		reply_lookup(peer, reply, record);
+	} else if (record->type == DMANIC_RECORD_SKIP) {
+		reply_result(peer, reply, DMANIC_STATUS_CANCELLED, 0);
 	} else {
 		status = dmanic_peer_env(peer)->atomic(peer, record, &old);
 		reply_result(peer, reply, status, old);

@@ -2,9 +2,8 @@
 /*
  * tx.c - the sending end of a stream: what has a place, and what went out when
  *
- * The ring of extents says what a unit is, from end back to settled; the ring
- * of sents which frame it went out in, from next back to una. Both are ordered
- * by position.
+ * The ring of extents says what a unit is, from end back to una; the ring of sents
+ * which frame it went out in, from next back to una. Both are ordered by position.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -18,7 +17,7 @@
 void dmanic_tx_reset(struct dmanic_tx *tx)
 {
 	tx->una = 0;
-	tx->settled = 0;
+	tx->reject = 0;
 	tx->next = 0;
 	tx->end = 0;
 	tx->extent_head = 0;
@@ -31,7 +30,7 @@ void dmanic_tx_reset(struct dmanic_tx *tx)
 	tx->flying.last = DMANIC_NONE;
 	tx->lost = tx->flying;
 	tx->flight = 0;
-	memset(tx->wait, 0, sizeof(tx->wait));
+	INIT_LIST_HEAD(&tx->late);
 }
 
 /**
@@ -82,7 +81,7 @@ struct dmanic_extent *dmanic_tx_add(struct dmanic_tx *tx, u8 type, u32 units,
 /**
  * dmanic_tx_find() - what a unit is
  * @tx: the stream
- * @seq: from settled to end
+ * @seq: from una to end
  *
  * Return: its extent.
  */
@@ -203,6 +202,10 @@ void dmanic_tx_forget(struct dmanic_tx *tx, const struct dmanic_xfer *xfer)
 			continue;
 		if (extent->type == DMANIC_RECORD_NOTIFY)
 			extent->flags = DMANIC_RECORD_END;
+		else if (extent->type == DMANIC_RECORD_READ ||
+			 extent->type == DMANIC_RECORD_ATOMIC ||
+			 extent->type == DMANIC_RECORD_LOOKUP)
+			extent->flags = DMANIC_RECORD_ANSWER;
 		extent->type = DMANIC_RECORD_SKIP;
 		if (xfer->kind != DMANIC_XFER_REPLY)
 			extent->xfer = NULL;
@@ -210,30 +213,25 @@ void dmanic_tx_forget(struct dmanic_tx *tx, const struct dmanic_xfer *xfer)
 }
 
 /**
- * dmanic_tx_settle() - tell transfers what was acknowledged for good
+ * dmanic_tx_retire() - transfers are told what was acknowledged
  * @peer: whose
  * @class: of the stream
  */
-void dmanic_tx_settle(struct dmanic_peer *peer, u8 class)
+void dmanic_tx_retire(struct dmanic_peer *peer, u8 class)
 {
 	struct dmanic_tx *tx = &peer->tx[class];
 	struct dmanic_extent *extent;
 
-	while (tx->wait[0].next && peer->rx[class].got.next >= tx->wait[0].reject) {
-		tx->settled = max(tx->settled, tx->wait[0].next);
-		tx->wait[0] = tx->wait[1];
-		tx->wait[1].next = 0;
-	}
 	while (tx->extent_head != tx->extent_tail) {
 		extent = &tx->extent[tx->extent_head & tx->extent_mask];
-		if (extent->seq + extent->units > tx->settled)
+		if (extent->seq + extent->units > tx->una)
 			break;
 		tx->extent_head++;
 		if (dmanic_record_result(extent->type))
 			tx->results--;
 		if (extent->xfer)
 			extent->xfer->extents--;
-		dmanic_xfer_retired(peer, extent);
+		dmanic_xfer_retired(peer, class, extent);
 	}
 }
 

@@ -116,6 +116,7 @@ enum dmanic_record_type {
 /* Flags of a record */
 #define DMANIC_RECORD_NOTIFIES	0x01U	/* WRITE, STRIDED, SKIP of them: a NOTIFY follows */
 #define DMANIC_RECORD_END	0x02U	/* SKIP: in the place of that NOTIFY */
+#define DMANIC_RECORD_ANSWER	0x04U	/* SKIP: of a READ, ATOMIC or LOOKUP: to be answered */
 
 /**
  * enum dmanic_drop - why a frame, or a part of it, was dropped

@@ -3,8 +3,9 @@
  * xfer.c - operations of ours, from submission to completion
  *
  * An operation is in its flow until all of it has a place in the stream. From its
- * first extent on it has an id, which stays taken until the last extent is
- * retired, also when the operation itself was given up before.
+ * first extent on it has an id, which stays taken until its last extent is retired and
+ * everything the other side owes for it was received, also when the operation itself
+ * was completed or given up before.
  */
 #include <linux/minmax.h>
 
@@ -73,10 +74,8 @@ void dmanic_peer_submit(struct dmanic_peer *peer, struct dmanic_flow *flow,
 	xfer->result = 0;
 	xfer->begun = false;
 	xfer->whole = false;
-	xfer->answered = false;
 	xfer->failed = false;
 	xfer->entered = 0;
-	xfer->moved = 0;
 	xfer->extents = 0;
 	xfer_queue(&peer->tx[xfer->class], flow, xfer);
 	dmanic_peer_wait(peer, now);
@@ -102,46 +101,73 @@ static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	slot->used = true;
 	slot->xfer = xfer;
 	slot->extents = 0;
+	slot->until = 0;
+	slot->class = xfer->class;
+	slot->asks = xfer_asks(xfer);
+	slot->answered = false;
+	slot->left = xfer->length;
+	INIT_LIST_HEAD(&slot->late);
 	xfer->id = slot->id;
 	xfer->begun = true;
 	return true;
 }
 
-static void xfer_slot_release(struct dmanic_peer *peer, struct dmanic_slot *slot)
+static void xfer_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 {
-	if (!slot->used || slot->xfer || slot->extents)
+	if (!xfer->status && xfer->kind != DMANIC_XFER_ATOMIC)
+		xfer->result = xfer->length;
+	if (xfer->begun)
+		xfer_slot(peer, xfer->id)->xfer = NULL;
+	dmanic_peer_env(peer)->complete(peer, xfer);
+}
+
+/* Everything of ours is with the other side */
+static bool slot_sent(const struct dmanic_slot *slot)
+{
+	return !slot->extents && (!slot->xfer || slot->xfer->whole);
+}
+
+/* What became possible: the operation ends, the id is free again */
+static void slot_check(struct dmanic_peer *peer, struct dmanic_slot *slot)
+{
+	bool reached = peer->rx[slot->class].got.next >= slot->until;
+	struct dmanic_xfer *xfer = slot->xfer;
+
+	if (xfer && slot->asks && slot->answered) {
+		/* The request may be under way yet; nobody needs it */
+		dmanic_tx_forget(&peer->tx[slot->class], xfer);
+		xfer_complete(peer, xfer);
+	}
+	if (!slot_sent(slot) || (slot->asks && !slot->answered))
 		return;
+	if (!reached) {
+		if (list_empty(&slot->late))
+			list_add_tail(&slot->late, &peer->tx[slot->class].late);
+		return;
+	}
+	if (slot->xfer)
+		xfer_complete(peer, slot->xfer);
+	list_del_init(&slot->late);
 	slot->used = false;
 	peer->free_slot[peer->nr_free++] = slot->id & 0xffff;
 }
 
-static void xfer_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+/**
+ * dmanic_xfer_reached() - our receiving end went on: who waited for that
+ * @peer: whose
+ * @class: of the stream
+ */
+void dmanic_xfer_reached(struct dmanic_peer *peer, u8 class)
 {
+	struct dmanic_tx *tx = &peer->tx[class];
 	struct dmanic_slot *slot;
 
-	if (!xfer->status && xfer->kind != DMANIC_XFER_ATOMIC)
-		xfer->result = xfer->length;
-	if (xfer->begun) {
-		slot = xfer_slot(peer, xfer->id);
-		slot->xfer = NULL;
-		xfer_slot_release(peer, slot);
-	}
-	dmanic_peer_env(peer)->complete(peer, xfer);
-}
-
-static void xfer_complete_if_done(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
-{
-	if (!xfer->whole)
-		return;
-	if (xfer_asks(xfer)) {
-		if (!xfer->answered)
+	while (!list_empty(&tx->late)) {
+		slot = list_first_entry(&tx->late, struct dmanic_slot, late);
+		if (slot->until > peer->rx[class].got.next)
 			return;
-		/* The request may be under way yet; nobody needs it */
-		dmanic_tx_forget(&peer->tx[xfer->class], xfer);
-		xfer->extents = 0;
+		slot_check(peer, slot);
 	}
-	if (!xfer->extents)
-		xfer_complete(peer, xfer);
 }
 
 /* ---- into the stream ---- */
@@ -214,6 +240,12 @@ static u32 xfer_enter_data(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u
 		extent->flags = DMANIC_RECORD_NOTIFIES;
 	xfer->entered += units;
 	return units;
+}
+
+/* It failed, perhaps before it had a place */
+static void xfer_check(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
+	slot_check(peer, xfer_slot(peer, xfer->id));
 }
 
 static u32 xfer_enter_one(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 most)
@@ -306,8 +338,7 @@ u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most)
 			list_move_tail(&flow->turn, &tx->turns);
 		if (units)
 			return units;
-		/* It failed, perhaps before it got anywhere */
-		xfer_complete_if_done(peer, xfer);
+		xfer_check(peer, xfer);
 	}
 	return 0;
 }
@@ -315,11 +346,13 @@ u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most)
 /* ---- what comes back ---- */
 
 /**
- * dmanic_xfer_retired() - an extent was acknowledged for good
+ * dmanic_xfer_retired() - an extent was acknowledged
  * @peer: whose
+ * @class: of the stream
  * @extent: it; xfer->extents is without it
  */
-void dmanic_xfer_retired(struct dmanic_peer *peer, const struct dmanic_extent *extent)
+void dmanic_xfer_retired(struct dmanic_peer *peer, u8 class,
+			 const struct dmanic_extent *extent)
 {
 	struct dmanic_xfer *xfer = extent->xfer;
 	struct dmanic_slot *slot;
@@ -330,22 +363,19 @@ void dmanic_xfer_retired(struct dmanic_peer *peer, const struct dmanic_extent *e
 	}
 	slot = xfer_slot(peer, extent->id);
 	slot->extents--;
-	if (xfer)
-		xfer_complete_if_done(peer, xfer);
-	xfer_slot_release(peer, slot);
+	slot->until = max(slot->until, peer->tx[class].reject);
+	slot_check(peer, slot);
 }
 
-/* An operation of ours that is not given up, by what the other side calls it */
-static struct dmanic_xfer *xfer_find(struct dmanic_peer *peer, u8 class, u32 id)
+/* An id of ours by what the other side calls it */
+static struct dmanic_slot *slot_find(struct dmanic_peer *peer, u8 class, u32 id)
 {
 	struct dmanic_slot *slot;
 
 	if ((id & 0xffff) >= peer->operations)
 		return NULL;
 	slot = xfer_slot(peer, id);
-	if (!slot->used || slot->id != id || !slot->xfer || slot->xfer->class != class)
-		return NULL;
-	return slot->xfer;
+	return slot->used && slot->id == id && slot->class == class ? slot : NULL;
 }
 
 /**
@@ -353,29 +383,27 @@ static struct dmanic_xfer *xfer_find(struct dmanic_peer *peer, u8 class, u32 id)
  * @peer: from whom
  * @class: of the stream
  * @record: it
+ * @seq: its place
  *
  * Return: 0, or why it was ignored; it counts as received anyway.
  */
 enum dmanic_drop dmanic_xfer_result(struct dmanic_peer *peer, u8 class,
-				    const struct dmanic_record *record)
+				    const struct dmanic_record *record, u64 seq)
 {
-	struct dmanic_xfer *xfer = xfer_find(peer, class, record->op);
-	bool asks;
+	struct dmanic_slot *slot = slot_find(peer, class, record->op);
+	struct dmanic_xfer *xfer = slot ? slot->xfer : NULL;
 
-	if (!xfer)
+	if (!slot || (!record->status && (!slot->asks || slot->left ||
+					  (xfer && xfer->kind == DMANIC_XFER_LOOKUP))))
 		return DMANIC_DROP_UNKNOWN_OP;
-	asks = xfer_asks(xfer);
-	if (record->status) {
+	slot->until = max(slot->until, seq + 1);
+	if (xfer && record->status)
 		xfer_fail(peer, xfer, record->status);
-	} else if (!asks || (xfer->kind == DMANIC_XFER_READ && xfer->length) ||
-		   xfer->kind == DMANIC_XFER_LOOKUP) {
-		return DMANIC_DROP_UNKNOWN_OP;
-	} else {
+	else if (xfer)
 		xfer->result = record->value;
-	}
-	if (asks)
-		xfer->answered = true;
-	xfer_complete_if_done(peer, xfer);
+	if (slot->asks)
+		slot->answered = true;
+	slot_check(peer, slot);
 	return DMANIC_DROP_NONE;
 }
 
@@ -384,22 +412,28 @@ enum dmanic_drop dmanic_xfer_result(struct dmanic_peer *peer, u8 class,
  * @peer: from whom
  * @class: of the stream
  * @record: it
+ * @seq: its place
  *
  * Return: 0, or why it was ignored; it counts as received anyway.
  */
 enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,
-				   const struct dmanic_record *record)
+				   const struct dmanic_record *record, u64 seq)
 {
-	struct dmanic_xfer *xfer = xfer_find(peer, class, record->op);
+	struct dmanic_slot *slot = slot_find(peer, class, record->op);
+	struct dmanic_xfer *xfer = slot ? slot->xfer : NULL;
 
-	if (!xfer || xfer->kind != DMANIC_XFER_LOOKUP)
+	if (!slot || !slot->asks || slot->answered ||
+	    (xfer && xfer->kind != DMANIC_XFER_LOOKUP))
 		return DMANIC_DROP_UNKNOWN_OP;
-	xfer->lookup->id = record->segment;
-	xfer->lookup->key = record->key;
-	xfer->lookup->rights = record->block;
-	xfer->lookup->length = record->value;
-	xfer->answered = true;
-	xfer_complete_if_done(peer, xfer);
+	if (xfer) {
+		xfer->lookup->id = record->segment;
+		xfer->lookup->key = record->key;
+		xfer->lookup->rights = record->block;
+		xfer->lookup->length = record->value;
+	}
+	slot->until = max(slot->until, seq + 1);
+	slot->answered = true;
+	slot_check(peer, slot);
 	return DMANIC_DROP_NONE;
 }
 
@@ -408,7 +442,8 @@ enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,
  * @peer: from whom
  * @class: of the stream
  * @record: which
- * @skip: of them were there before
+ * @seq: place of the first that is taken
+ * @skip: of the record were there before
  * @frame: the frame
  * @at: where they are in it
  * @length: how many to take
@@ -416,22 +451,25 @@ enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,
  * Return: 0, or why they were ignored; they count as received anyway.
  */
 enum dmanic_drop dmanic_xfer_data(struct dmanic_peer *peer, u8 class,
-				  const struct dmanic_record *record, u32 skip,
+				  const struct dmanic_record *record, u64 seq, u32 skip,
 				  const struct dmanic_frame *frame, u32 at, u32 length)
 {
-	struct dmanic_xfer *xfer = xfer_find(peer, class, record->op);
+	struct dmanic_slot *slot = slot_find(peer, class, record->op);
 	u64 position = record->position + skip;
+	struct dmanic_xfer *xfer;
 
-	if (!xfer || xfer->kind != DMANIC_XFER_READ)
+	if (!slot || !slot->asks || slot->answered || length > slot->left)
 		return DMANIC_DROP_UNKNOWN_OP;
-	if (position > xfer->length || length > xfer->length - position)
+	xfer = slot->xfer;
+	if (xfer && (position > xfer->length || length > xfer->length - position))
 		return DMANIC_DROP_BAD;
-	dmanic_peer_env(peer)->place_read(peer, xfer, position, frame, at, length);
-	xfer->moved += length;
-	if (xfer->moved >= xfer->length) {
-		xfer->answered = true;
-		xfer_complete_if_done(peer, xfer);
-	}
+	if (xfer)
+		dmanic_peer_env(peer)->place_read(peer, xfer, position, frame, at, length);
+	slot->until = max(slot->until, seq + length);
+	slot->left -= length;
+	if (!slot->left)
+		slot->answered = true;
+	slot_check(peer, slot);
 	return DMANIC_DROP_NONE;
 }
 
@@ -461,14 +499,19 @@ void dmanic_xfer_changed(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
  */
 void dmanic_peer_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 status)
 {
+	bool begun = xfer->begun;
+	u32 id = xfer->id;
+
 	if (xfer->kind == DMANIC_XFER_REPLY) {
 		dmanic_reply_cancel(peer, xfer, status);
 		return;
 	}
 	xfer_fail(peer, xfer, status);
 	dmanic_tx_forget(&peer->tx[xfer->class], xfer);
-	xfer->extents = 0;
 	xfer_complete(peer, xfer);
+	/* The id may be free at once, if all that was sent has arrived */
+	if (begun)
+		slot_check(peer, xfer_slot(peer, id));
 }
 
 /* Those that have not begun; the others are found by their slots */

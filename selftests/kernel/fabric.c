@@ -354,16 +354,73 @@ int device_set_model(const char *name, const struct model *model)
 	return request_send(&request, NULL, NULL);
 }
 
+/*
+ * The network device of a node, when tests are to run over such: of the words of
+ * DMANIC_NETDEVS the node-th, counted in circles. NULL: nodes are of type loop.
+ */
+static const char *netdev_of(unsigned int node, char *name, size_t bytes)
+{
+	const char *words = getenv("DMANIC_NETDEVS"), *word;
+	unsigned int count = 0, pass;
+
+	if (!words || !*words)
+		return NULL;
+	for (pass = 0; pass < 2; pass++) {
+		unsigned int i = 0;
+
+		for (word = words; *word; word += strspn(word, " "), i++) {
+			size_t length = strcspn(word, " ");
+
+			if (pass && i == node % count) {
+				snprintf(name, bytes, "%.*s", (int)length, word);
+				return name;
+			}
+			word += length;
+		}
+		count = i;
+	}
+	return NULL;
+}
+
+/* Fabrics do not see each other: each has an EtherType of its own */
+static int fabric_add_ether(const struct fabric *added, const char *letter)
+{
+	uint16_t type = 0xa000 + getpid() % 2000 * 4 + (*letter ? *letter - 'a' + 1 : 0);
+	char name[DMANIC_NAME_MAX], netdev[DMANIC_NAME_MAX];
+	struct request request;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < added->nodes && !ret; i++) {
+		fabric_name(added, i, name);
+		request_begin(&request, DMANIC_GENL_CMD_DEV_NEW, 0);
+		mnl_attr_put_strz(request.header, DMANIC_A_TYPE, "ether");
+		mnl_attr_put_strz(request.header, DMANIC_A_NAME, name);
+		mnl_attr_put_strz(request.header, DMANIC_A_FABRIC, added->prefix);
+		mnl_attr_put_u32(request.header, DMANIC_A_NODE, i);
+		mnl_attr_put_u16(request.header, DMANIC_A_ETHERTYPE, type);
+		mnl_attr_put_strz(request.header, DMANIC_A_NETDEV,
+				  netdev_of(i, netdev, sizeof(netdev)));
+		ret = request_send(&request, NULL, NULL);
+	}
+	if (ret)
+		harness_note("node %s: %s %s", name, strerror(-ret), request.message);
+	return ret;
+}
+
 /* @letter tells fabrics of one process apart. */
 int fabric_add(struct fabric *added, const char *letter, unsigned int nodes,
 	       const struct model *model)
 {
+	char netdev[DMANIC_NAME_MAX];
 	struct request request;
 	int ret;
 
 	snprintf(added->prefix, sizeof(added->prefix), "t%d%s_", getpid(),
 		 letter);
 	added->nodes = nodes;
+	if (!model && netdev_of(0, netdev, sizeof(netdev)))
+		return fabric_add_ether(added, letter);
 	request_begin(&request, DMANIC_GENL_CMD_DEV_NEW, 0);
 	mnl_attr_put_strz(request.header, DMANIC_A_TYPE, "loop");
 	mnl_attr_put_strz(request.header, DMANIC_A_NAME, added->prefix);

@@ -17,7 +17,7 @@
  * DEV_GET:   one device by NAME, or a dump of all in this network namespace.
  * DEV_NEW:   TYPE, NAME. loop: NODES nodes NAME0, NAME1, ...; MODEL. ether: one
  *            node NAME on NETDEV or IFINDEX, with the id NODE; ETHERTYPE, CRC,
- *            DEAD_NS.
+ *            DEAD_NS, FABRIC.
  * DEV_DEL:   NAME, or FABRIC (every node made with that prefix); FORCE.
  * DEV_SET:   NAME, or FABRIC (every node or none); MODEL, FAILED to change.
  * STATS_GET: as DEV_GET; NAME, TYPE, NODE, FABRIC and STATS.
@@ -46,7 +46,7 @@ enum dmanic_attr {
 	DMANIC_A_TYPE,		/* string: "loop", "ether" */
 	DMANIC_A_NODE,		/* u32: node id */
 	DMANIC_A_NODES,		/* u32: nodes of a loop fabric */
-	DMANIC_A_FABRIC,	/* string: the prefix a loop device was made with */
+	DMANIC_A_FABRIC,	/* string: loop: the prefix; ether: as asked for, or NAME */
 	DMANIC_A_STATE,		/* u32: enum dmanic_dev_state */
 	DMANIC_A_INCARNATION,	/* u64 */
 	DMANIC_A_FORCE,		/* flag: DEV_DEL though in use */

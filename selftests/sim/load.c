@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * load.c - operations, and what is checked when they end
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+
+/* Frames of an operation that failed are gone from the network after this time */
+#define LOAD_REST_NS	(20 * SIM_MS)
+
+u64 sim_area_bytes(void)
+{
+	/* Room for strides of twice a block, and a word that is not touched */
+	return (2ULL * sim.config.bytes + 64 + 7) & ~7ULL;
+}
+
+/* The operation of the other node that owns this part of our memory */
+struct sim_op *sim_op_at(struct sim_peer *from, u64 area)
+{
+	struct sim_peer *theirs = sim_peer_get(from->other, from->node);
+	struct sim_op *op;
+	u32 i, k;
+
+	for (i = 0; theirs->flow && i < sim.config.flows; i++) {
+		for (k = 0; k < sim.config.depth; k++) {
+			op = &theirs->flow[i].op[k];
+			if (area >= op->area && area < op->area + sim_area_bytes())
+				return op;
+		}
+	}
+	return NULL;
+}
+
+static void load_flows(struct sim_node *node, struct sim_node *other)
+{
+	struct sim_peer *peer = sim_peer_get(node, other);
+	struct sim_flow *flow;
+	u32 i, k;
+
+	if (peer->flow)
+		return;
+	peer->flow = calloc(sim.config.flows, sizeof(*peer->flow));
+	for (i = 0; i < sim.config.flows; i++) {
+		flow = &peer->flow[i];
+		flow->node = node;
+		flow->peer = peer;
+		flow->class = i ? DMANIC_BULK : DMANIC_URGENT;
+		if (sim.config.flows == 1)
+			flow->class = DMANIC_BULK;
+		flow->word = other->memory_bytes;
+		other->memory_bytes += 8;
+		for (k = 0; k < sim.config.depth; k++) {
+			flow->op[k].flow = flow;
+			flow->op[k].area = other->memory_bytes;
+			other->memory_bytes += sim_area_bytes();
+		}
+	}
+}
+
+/* Who sends to whom, and memory for all of it */
+void sim_load_setup(void)
+{
+	u32 i, k, to;
+
+	for (i = 0; i < sim.config.nodes; i++) {
+		for (k = 0; k < sim.config.peers; k++) {
+			to = sim.config.to_one ? 0 : (i + 1 + k * k) % sim.config.nodes;
+			if (to != i)
+				load_flows(&sim.node[i], &sim.node[to]);
+		}
+	}
+	for (i = 0; i < sim.config.nodes; i++)
+		sim.node[i].memory = calloc(1, sim.node[i].memory_bytes + 8);
+}
+
+/* ---- posting ---- */
+
+static u32 load_length(void)
+{
+	u32 most = sim.config.bytes;
+
+	if (sim.config.fixed)
+		return most;
+	switch (sim_random() % 4) {
+	case 0:
+		return sim_random() % (most + 1);
+	case 1:
+		return 8;
+	default:
+		return sim_random() % (most / 8 + 1);
+	}
+}
+
+static void load_kind(struct sim_op *op)
+{
+	struct dmanic_xfer *xfer = &op->xfer;
+	u32 kind = sim.config.fixed ? 0 : sim_random() % 16;
+
+	xfer->kind = DMANIC_XFER_WRITE;
+	xfer->length = load_length();
+	if (kind == 1) {
+		xfer->kind = DMANIC_XFER_NOTIFY;
+		xfer->length = 0;
+	} else if (kind == 2 || kind == 3) {
+		xfer->kind = DMANIC_XFER_ATOMIC;
+		xfer->opcode = DMANIC_OP_FETCH_ADD;
+		xfer->offset = op->flow->word;
+		xfer->length = 0;
+		xfer->payload = 1;
+		xfer->compare = op->serial;
+	} else if (kind < 7 && kind > 3) {
+		xfer->kind = DMANIC_XFER_READ;
+		xfer->segment = 2;
+		xfer->offset = sim_random() % 1000000;
+	}
+	if (xfer->kind == DMANIC_XFER_WRITE) {
+		xfer->notifies = sim_random() % 2;
+		xfer->blocks = kind == 8;
+	}
+	if (kind == 9 || kind == 4) {
+		xfer->block = 1 + sim_random() % 300;
+		xfer->stride = xfer->block + sim_random() % xfer->block;
+		/* It ends within a block: its area has room for whole ones */
+		xfer->length -= xfer->length % xfer->block;
+	}
+	op->changing = sim.config.crc && xfer->kind == DMANIC_XFER_WRITE &&
+		       xfer->length && sim_chance(sim.config.change, 1000);
+}
+
+static void load_bad(struct sim_op *op)
+{
+	if (!sim_chance(sim.config.bad, 1000) || op->xfer.kind == DMANIC_XFER_NOTIFY)
+		return;
+	if (sim_random() % 2) {
+		op->xfer.key = 1;
+		op->want = DMANIC_STATUS_ACCESS;
+	} else {
+		op->xfer.offset = 1ULL << 40;
+		op->want = DMANIC_STATUS_BOUNDS;
+	}
+	op->changing = false;
+}
+
+static void load_cancel(void *arg)
+{
+	struct sim_op *op = arg;
+
+	/* Perhaps another by now: that is given up as well */
+	if (!op->busy || op->flow->node->silent)
+		return;
+	op->cancelled = true;
+	dmanic_peer_cancel(op->flow->peer->peer, &op->xfer, DMANIC_STATUS_CANCELLED);
+	sim_load_ended(op->flow->node);
+	sim_pump(op->flow->peer);
+}
+
+static void load_post(struct sim_op *op)
+{
+	struct sim_flow *flow = op->flow;
+	struct dmanic_xfer *xfer = &op->xfer;
+
+	memset(xfer, 0, sizeof(*xfer));
+	op->serial = ++sim.posted;
+	op->order = flow->order++;
+	op->posted = sim.now;
+	op->placed = 0;
+	op->arrived = 0;
+	op->raised = 0;
+	op->done = 0;
+	op->want = 0;
+	op->busy = true;
+	op->changing = false;
+	op->cancelled = false;
+	xfer->class = flow->class;
+	xfer->segment = 1;
+	xfer->key = SIM_KEY;
+	xfer->offset = op->area;
+	xfer->irq = 3;
+	xfer->irq_key = SIM_KEY;
+	xfer->payload = op->serial;
+	if (sim_random() % 2)
+		xfer->incarnation = flow->peer->incarnation;
+	load_kind(op);
+	load_bad(op);
+	dmanic_peer_submit(flow->peer->peer, &flow->flow, xfer, sim.now);
+	if (sim_chance(sim.config.cancel, 1000))
+		sim_timer(sim.now + sim_random() % (SIM_MS / 2), load_cancel, op);
+}
+
+static void load_rested(void *arg)
+{
+	struct sim_op *op = arg;
+
+	if (op->busy || op->rest_until > sim.now || op->flow->node->silent ||
+	    sim.posted >= sim.config.operations || sim.stop)
+		return;
+	load_post(op);
+	sim_pump(op->flow->peer);
+}
+
+static void load_next(struct sim_op *op)
+{
+	if (sim.posted >= sim.config.operations || sim.stop || op->busy)
+		return;
+	if (op->rest_until > sim.now) {
+		sim_timer(op->rest_until, load_rested, op);
+		return;
+	}
+	load_post(op);
+}
+
+/* Also after a restart: then all of it begins anew */
+void sim_load_start(struct sim_node *node)
+{
+	struct sim_peer *peer;
+	u32 i, k;
+
+	for (peer = node->peers; peer; peer = peer->next) {
+		for (i = 0; peer->flow && i < sim.config.flows; i++) {
+			if (!peer->flow[i].flow.turn.next)
+				dmanic_flow_init(&peer->flow[i].flow);
+			for (k = 0; k < sim.config.depth; k++)
+				load_next(&peer->flow[i].op[k]);
+		}
+		sim_pump(peer);
+	}
+}
+
+/* The node lost its memory: nobody hears of its operations any more */
+void sim_load_lost(struct sim_node *node)
+{
+	struct sim_peer *peer;
+	struct sim_op *op;
+	u32 i, k;
+
+	for (peer = node->peers; peer; peer = peer->next) {
+		peer->incarnation = 0;
+		for (i = 0; peer->flow && i < sim.config.flows; i++) {
+			dmanic_flow_init(&peer->flow[i].flow);
+			for (k = 0; k < sim.config.depth; k++) {
+				op = &peer->flow[i].op[k];
+				if (op->busy) {
+					sim.ended++;
+					sim.failed++;
+				}
+				op->busy = false;
+				op->rest_until = sim.now + LOAD_REST_NS;
+			}
+		}
+	}
+}
+
+/* ---- ends ---- */
+
+static void end_ok(struct sim_op *op)
+{
+	const struct dmanic_xfer *xfer = &op->xfer;
+
+	SIM_CHECK(!op->want, "operation %llu was not refused", op->serial);
+	SIM_CHECK(!op->changing, "operation %llu: changed and not noticed", op->serial);
+	switch (xfer->kind) {
+	case DMANIC_XFER_WRITE:
+		SIM_CHECK(op->placed == xfer->length, "operation %llu: %llu of %llu bytes",
+			  op->serial, op->placed, xfer->length);
+		SIM_CHECK(op->raised == xfer->notifies, "operation %llu: notified %u times",
+			  op->serial, op->raised);
+		break;
+	case DMANIC_XFER_NOTIFY:
+		SIM_CHECK(op->raised == 1, "notify %llu raised %u times", op->serial,
+			  op->raised);
+		break;
+	case DMANIC_XFER_READ:
+		SIM_CHECK(op->arrived == xfer->length, "read %llu: %llu of %llu bytes",
+			  op->serial, op->arrived, xfer->length);
+		break;
+	default:
+		SIM_CHECK(op->done == 1, "atomic %llu done %u times", op->serial, op->done);
+		SIM_CHECK(xfer->result == op->found, "atomic %llu told %llu, not %llu",
+			  op->serial, xfer->result, op->found);
+	}
+	sim.ok++;
+	sim.bytes_ok += xfer->length;
+}
+
+/* The bytes at the target are those of the operation, to the last */
+static void end_memory(const struct sim_op *op)
+{
+	const struct dmanic_xfer *xfer = &op->xfer;
+	const u8 *memory = op->flow->peer->other->memory + op->area;
+	static u8 wanted[1 << 20];
+	u64 i, at;
+
+	if (xfer->kind != DMANIC_XFER_WRITE || !xfer->length)
+		return;
+	if (!xfer->block) {
+		sim_fill(op->serial, 0, wanted, xfer->length);
+		SIM_CHECK(!memcmp(wanted, memory, xfer->length),
+			  "operation %llu: memory is wrong", op->serial);
+		return;
+	}
+	for (i = 0; i < xfer->length; i++) {
+		at = i / xfer->block * xfer->stride + i % xfer->block;
+		SIM_CHECK(memory[at] == sim_byte(op->serial, i),
+			  "operation %llu: byte %llu is wrong", op->serial, i);
+	}
+}
+
+static void end_failed(struct sim_op *op)
+{
+	u32 status = op->xfer.status;
+
+	sim.failed++;
+	op->rest_until = sim.now + LOAD_REST_NS;
+	if (op->cancelled && status == DMANIC_STATUS_CANCELLED)
+		return;
+	if (op->want == status && status)
+		return;
+	if (op->changing && status == DMANIC_STATUS_SOURCE_CHANGED)
+		return;
+	SIM_CHECK(sim.config.deaths && (status == DMANIC_STATUS_PEER_DEAD ||
+					status == DMANIC_STATUS_PEER_RESTARTED),
+		  "operation %llu of kind %u ended with status %u", op->serial,
+		  op->xfer.kind, status);
+}
+
+/* What the protocol completed: checked, then the next is posted */
+void sim_load_ended(struct sim_node *node)
+{
+	struct sim_op *op;
+	u32 i;
+
+	for (i = 0; i < node->nr_ended; i++) {
+		op = node->ended[i];
+		sim.ended++;
+		sim.last_end = sim.now;
+		sim.digest = (sim.digest ^ op->serial ^ sim.now) * 0x100000001b3ULL;
+		if (op->xfer.status) {
+			end_failed(op);
+		} else {
+			end_ok(op);
+			end_memory(op);
+		}
+	}
+	while (node->nr_ended) {
+		op = node->ended[--node->nr_ended];
+		load_next(op);
+	}
+}
+
+bool sim_load_done(void)
+{
+	return sim.ended == sim.posted &&
+	       (sim.posted >= sim.config.operations || sim.stop);
+}
+
+/* Nothing is left anywhere */
+void sim_load_check_end(void)
+{
+	struct sim_peer *peer;
+	u32 i;
+
+	for (i = 0; i < sim.config.nodes; i++) {
+		SIM_CHECK(!sim.node[i].reads, "node %u holds %llu READs", i,
+			  sim.node[i].reads);
+		for (peer = sim.node[i].peers; peer; peer = peer->next)
+			SIM_CHECK(!peer->peer->nr_replies, "node %u owes %u of %u", i,
+				  peer->peer->nr_replies, peer->other->id);
+	}
+}

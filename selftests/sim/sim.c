@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sim.c - scenarios of the simulator
+ *
+ * usage: sim [SCENARIO] [--seed N] [--seeds N] [--OPTION VALUE]...
+ * Without a scenario: "faults". Prints what happened; KTAP with "check". A run that
+ * violates something says which seed to replay, and ends with 1.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim.h"
+
+/* Long enough for every operation to end, whoever died */
+#define SIM_PATIENCE	(600000 * SIM_MS)
+
+static const struct sim_config base = {
+	.seed = 1,
+	.nodes = 4,
+	.peers = 2,
+	.flows = 3,
+	.depth = 4,
+	.operations = 20000,
+	.bytes = 20000,
+	.mtu = 1500,
+	.super = 65535,
+	.latency_ns = 10000,
+};
+
+static double cpu_seconds(void)
+{
+	return (double)clock() / CLOCKS_PER_SEC;
+}
+
+/* A whole run, with all its checks; seconds of virtual time */
+static double run(const struct sim_config *config)
+{
+	double seconds;
+
+	sim_world_begin(config);
+	sim_world_run(SIM_PATIENCE, sim_load_done);
+	SIM_CHECK(sim_load_done(), "%llu of %llu operations ended", sim.ended, sim.posted);
+	seconds = (sim.last_end - SIM_MS) / 1e9;
+	/* Nothing was owed for ever */
+	sim_world_run(sim.now + 10000 * SIM_MS, NULL);
+	sim_load_check_end();
+	return seconds;
+}
+
+static void print_run(const char *name, double seconds, double cpu)
+{
+	printf("# %s: seed %llu, %u nodes, %llu operations (%llu failed), %llu frames (%llu lost), %.1f MB, %.3f s simulated, %.1f s CPU, digest %016llx\n",
+	       name, sim.config.seed, sim.config.nodes, sim.ended, sim.failed, sim.frames,
+	       sim.dropped + sim.queue_drops, sim.bytes_ok / 1e6, seconds, cpu, sim.digest);
+}
+
+static u64 one(const char *name, const struct sim_config *config)
+{
+	double cpu = cpu_seconds(), seconds = run(config);
+	u64 digest = sim.digest;
+
+	print_run(name, seconds, cpu_seconds() - cpu);
+	sim_world_end();
+	return digest;
+}
+
+/* ---- scenarios ---- */
+
+static struct sim_config faults(struct sim_config config)
+{
+	config.jitter_ns = 30000;
+	config.drop = 20000;
+	config.duplicate = 10000;
+	config.corrupt = 5000;
+	config.late = 2000;
+	config.bad = 20;
+	config.cancel = 20;
+	config.change = 5;
+	config.crc = true;
+	return config;
+}
+
+static struct sim_config deaths(struct sim_config config)
+{
+	config = faults(config);
+	config.deaths = 6;
+	return config;
+}
+
+static struct sim_config tiny(struct sim_config config)
+{
+	config = faults(config);
+	config.small = true;
+	config.bytes = 4000;
+	return config;
+}
+
+static struct sim_config clean(struct sim_config config)
+{
+	return config;
+}
+
+static struct sim_config thousand(struct sim_config config)
+{
+	config.nodes = 1000;
+	config.peers = 3;
+	config.flows = 2;
+	config.depth = 4;
+	config.bytes = 2000;
+	config.operations = 1000000;
+	config.small = true;
+	config.jitter_ns = 20000;
+	config.drop = 10000;
+	config.duplicate = 5000;
+	config.late = 1000;
+	config.bad = 5;
+	config.deaths = 20;
+	return config;
+}
+
+/* Bytes a second each way, of WRITEs that ended */
+static double goodput(struct sim_config config, u32 drop)
+{
+	double seconds;
+
+	config.nodes = 2;
+	config.peers = 1;
+	config.flows = 1;
+	config.depth = 8;
+	config.fixed = true;
+	config.bytes = 262144;
+	config.operations = 2000;
+	config.rate = 1250000000ULL;
+	config.queue = config.queue ? config.queue : 262144;
+	config.drop = drop;
+	seconds = run(&config);
+	seconds = sim.bytes_ok / 2 / seconds;
+	sim_world_end();
+	return seconds;
+}
+
+static int loss(struct sim_config config)
+{
+	static const struct {
+		const char *name;
+		u32 drop;
+		double least;
+	} step[] = {
+		{ "0.1 %", 1000, 0.85 }, { "1 %", 10000, 0.4 }, { "5 %", 50000, 0.1 },
+	};
+	double whole = goodput(config, 0), part;
+	int bad = 0;
+	u32 i;
+
+	printf("# loss: none: %.3f of the link, each way\n", whole / 1250e6);
+	bad |= whole < 0.7 * 1250e6;
+	for (i = 0; i < 3; i++) {
+		part = goodput(config, step[i].drop) / whole;
+		printf("# loss: %s: %.3f of loss-free (at least %.2f)\n", step[i].name, part,
+		       step[i].least);
+		bad |= part < step[i].least;
+	}
+	return bad;
+}
+
+/* Eight to one: what the one's cable carries, and how fairly */
+static int incast(struct sim_config config)
+{
+	double sum = 0, squares = 0, share, total, fair;
+	struct sim_peer *peer;
+	struct sim_op *op;
+	u64 until = 200 * SIM_MS, bytes[9] = { 0 };
+	u32 i, k;
+
+	config.nodes = 9;
+	config.peers = 1;
+	config.flows = 1;
+	config.depth = 8;
+	config.fixed = true;
+	config.to_one = true;
+	config.bytes = 65536;
+	config.operations = ~0ULL;
+	config.rate = 1250000000ULL;
+	config.queue = config.queue ? config.queue : 262144;
+	sim_world_begin(&config);
+	sim_world_run(until, NULL);
+	for (i = 1; i < 9; i++) {
+		peer = sim.node[i].peers;
+		bytes[i] = peer->flow->order * 65536;
+		for (k = 0; k < config.depth; k++) {
+			op = &peer->flow->op[k];
+			bytes[i] -= 65536 - op->placed;
+		}
+		share = bytes[i];
+		sum += share;
+		squares += share * share;
+	}
+	total = sum / ((until - SIM_MS) / 1e9) / 1250e6;
+	fair = sum * sum / (8 * squares);
+	printf("# incast 8:1: %.3f of the link (at least 0.70), fairness %.4f (at least 0.90), %llu frames lost in the queue of %llu\n",
+	       total, fair, sim.queue_drops, sim.frames);
+	sim_world_end();
+	return total < 0.7 || fair < 0.9;
+}
+
+/* ---- main ---- */
+
+static const struct {
+	const char *name;
+	struct sim_config (*make)(struct sim_config config);
+} scenarios[] = {
+	{ "clean", clean }, { "faults", faults }, { "deaths", deaths }, { "tiny", tiny },
+	{ "thousand", thousand },
+};
+
+#define SCENARIOS	(sizeof(scenarios) / sizeof(scenarios[0]))
+
+/* A short run of everything, and one twice: it must be the same */
+static int check(struct sim_config config)
+{
+	static const char *const names[] = {
+		"clean", "faults", "deaths", "tiny", "replays", "loss", "incast",
+	};
+	struct sim_config tried;
+	int failed = 0, bad;
+	u64 digest;
+	u32 i;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("KTAP version 1\n1..7\n");
+	for (i = 0; i < 7; i++) {
+		bad = 0;
+		tried = config;
+		tried.operations = 6000;
+		if (i < 4) {
+			tried = scenarios[i].make(tried);
+			one(names[i], &tried);
+			tried.seed++;
+			one(names[i], &tried);
+		} else if (i == 4) {
+			tried = deaths(tried);
+			tried.operations = 3000;
+			digest = one(names[i], &tried);
+			bad = digest != one(names[i], &tried);
+		} else {
+			bad = i == 5 ? loss(config) : incast(config);
+		}
+		printf("%s %u - sim__%s\n", bad ? "not ok" : "ok", i + 1, names[i]);
+		failed |= bad;
+	}
+	return failed;
+}
+
+static const struct {
+	const char *name;
+	size_t offset;
+	bool wide;
+} options[] = {
+#define OPTION(field)	{ #field, offsetof(struct sim_config, field),		\
+			  sizeof(((struct sim_config *)0)->field) == 8 }
+	OPTION(seed), OPTION(nodes), OPTION(peers), OPTION(flows), OPTION(depth),
+	OPTION(operations), OPTION(bytes), OPTION(mtu), OPTION(super), OPTION(budget),
+	OPTION(latency_ns), OPTION(jitter_ns), OPTION(rate), OPTION(queue), OPTION(drop),
+	OPTION(duplicate), OPTION(corrupt), OPTION(late), OPTION(deaths), OPTION(bad),
+	OPTION(cancel), OPTION(change),
+};
+
+static bool set_option(struct sim_config *config, const char *name, const char *value)
+{
+	u64 number = strtoull(value, NULL, 0);
+	u32 i;
+
+	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		if (strcmp(options[i].name, name))
+			continue;
+		if (options[i].wide)
+			*(u64 *)((char *)config + options[i].offset) = number;
+		else
+			*(u32 *)((char *)config + options[i].offset) = number;
+		return true;
+	}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	struct sim_config config = base;
+	const char *name = "faults";
+	u64 seeds = 1;
+	u32 k;
+	int i = 1;
+
+	if (argc > 1 && argv[1][0] != '-')
+		name = argv[i++];
+	for (k = 0; k < SCENARIOS; k++)
+		if (!strcmp(name, scenarios[k].name))
+			config = scenarios[k].make(config);
+	for (; i < argc; i++) {
+		if (!strcmp(argv[i], "--trace"))
+			config.trace = true;
+		else if (i + 1 < argc && !strcmp(argv[i], "--seeds"))
+			seeds = strtoull(argv[++i], NULL, 0);
+		else if (i + 1 < argc && !strncmp(argv[i], "--", 2) &&
+			 set_option(&config, argv[i] + 2, argv[i + 1]))
+			i++;
+		else
+			return fprintf(stderr, "sim: what is %s?\n", argv[i]), 2;
+	}
+	if (!strcmp(name, "check"))
+		return check(config);
+	if (!strcmp(name, "loss"))
+		return loss(config);
+	if (!strcmp(name, "incast"))
+		return incast(config);
+	for (; seeds; seeds--, config.seed++)
+		one(name, &config);
+	return 0;
+}
