@@ -9,6 +9,11 @@
  * A LIST is many transfers, one after the other: it is read a part at a time, for it
  * may have a million entries. Until it has ended it stays at the head of
  * queue->pending, and what is posted behind it waits there.
+ *
+ * What changes memory waits there, too, while something of the queue that reads it is
+ * under way: data of a READ are sent when there is room for them, and a WRITE is
+ * placed when it comes, so it could come first. Hence in queue->turn everything
+ * behind a READ or an atomic is such itself, and its last entry tells.
  */
 #include <linux/hash.h>
 #include <linux/ktime.h>
@@ -51,6 +56,12 @@ static u32 op_status(const struct ether_node *en, u32 status)
 	return status;
 }
 
+/* Something waits for ops of the queue that are under way */
+static bool op_behind(const struct dmanic_queue *queue)
+{
+	return !list_empty(&queue->pending);
+}
+
 static void op_complete_lookup(struct dmanic_xfer *xfer)
 {
 	struct completion *ended = xfer->source;
@@ -82,6 +93,8 @@ void dmanic_ether_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	}
 	op->result = xfer->result;
 	dmanic_ether_end(en, op, op_status(en, xfer->status));
+	if (op_behind(op->queue))
+		list_add_tail(&eop->resume, &en->resumed);
 }
 
 /* ---- the beginning ---- */
@@ -247,8 +260,6 @@ static void op_list_end(struct ether_node *en, struct ether_op *eop, u32 status)
 
 /* ---- taking ---- */
 
-static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue);
-
 /* A LIST goes on, or ends; false: it ended */
 static bool op_list_go(struct ether_node *en, struct ether_op *eop)
 {
@@ -298,10 +309,19 @@ static void op_take(struct ether_node *en, struct dmanic_op *op)
 	op_submit(eop, ep);
 }
 
-/* A LIST of a queue is under way: its ops are taken later */
-static bool op_behind(const struct dmanic_queue *queue)
+/* What is under way comes first */
+static bool op_must_wait(const struct dmanic_op *op)
 {
-	return !list_empty(&queue->pending);
+	struct dmanic_queue *queue = op->queue;
+	const struct dmanic_op *last;
+
+	if (op_behind(queue))
+		return true;
+	if (list_empty(&queue->turn) || (op->read && !ether_is_list(op)))
+		return false;
+	last = list_last_entry(&queue->turn, struct ether_op, of_queue)->op;
+	return last->read ||
+	       (dmanic_opcode_atomic(last->opcode) && !dmanic_opcode_atomic(op->opcode));
 }
 
 static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue)
@@ -310,19 +330,20 @@ static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue)
 	LIST_HEAD(ops);
 
 	list_splice_init(&queue->pending, &ops);
-	while (!list_empty(&ops) && !op_behind(queue)) {
+	while (!list_empty(&ops)) {
 		op = list_first_entry(&ops, struct dmanic_op, entry);
+		if (op_must_wait(op))
+			break;
 		list_del(&op->entry);
 		op->pending = false;
 		op_take(en, op);
 	}
-	/* Behind the next LIST */
 	list_splice_tail(&ops, &queue->pending);
 }
 
 /**
- * dmanic_ether_resume() - LISTs whose last part ended go on
- * @en: the node; under its lock
+ * dmanic_ether_resume() - LISTs whose last part ended go on, and who waited
+ * @en: the node; under its lock, held until en->done is taken
  */
 void dmanic_ether_resume(struct ether_node *en)
 {
@@ -336,7 +357,9 @@ void dmanic_ether_resume(struct ether_node *en)
 		eop = list_first_entry(&resumed, struct ether_op, resume);
 		list_del(&eop->resume);
 		queue = eop->op->queue;
-		if (eop->xfer.status) {
+		if (!ether_is_list(eop->op)) {
+			/* It ended, and others waited for that */
+		} else if (eop->xfer.status) {
 			op_list_end(en, eop, eop->xfer.status);
 		} else if (eop->list_status) {
 			op_list_end(en, eop, eop->list_status);
@@ -362,7 +385,7 @@ u64 dmanic_ether_submit(struct dmanic_node *node, struct list_head *ops)
 		op = list_first_entry(ops, struct dmanic_op, entry);
 		list_del(&op->entry);
 		op->moved = 0;
-		if (op_behind(op->queue) && !en->stopped) {
+		if (!en->stopped && op_must_wait(op)) {
 			op->pending = true;
 			list_add_tail(&op->entry, &op->queue->pending);
 		} else {

@@ -145,6 +145,7 @@ static bool run_collect(struct ether_node *en, struct run *run)
 		list_del_init(&ep->active);
 		run_arm(ep, now);
 	}
+	dmanic_ether_resume(en);
 	list_splice_tail_init(&en->done, &run->done);
 	return run->nr || !list_empty(&run->done) || !list_empty(&en->active) ||
 	       !list_empty(&en->resumed);

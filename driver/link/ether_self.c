@@ -48,7 +48,7 @@ static void self_copy(struct dmanic_op *op, struct dmanic_export *export, u64 lo
 
 static u64 self_span(const struct dmanic_op *op)
 {
-	return op->count > 1 ? (op->count - 1) * op->remote_stride + op->block : op->block;
+	return op->count ? (op->count - 1) * op->remote_stride + op->block : 0;
 }
 
 /* The next chunk; out: @done it was the last */
