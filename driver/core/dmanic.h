@@ -574,6 +574,7 @@ struct dmanic_list_block {
  * @count: entries
  * @next: entry to be read next
  * @rest: of the entry before that
+ * @reach: bytes of the remote segment, when it was connected
  * @placed: for the link: bytes that were counted by its model
  */
 struct dmanic_op_list {
@@ -582,6 +583,7 @@ struct dmanic_op_list {
 	u32 count;
 	u32 next;
 	struct dmanic_list_block rest;
+	u64 reach;
 	u64 placed;
 };
 

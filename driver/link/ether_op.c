@@ -190,7 +190,7 @@ static u64 op_list_measure(struct ether_op *eop)
 	u32 nr;
 
 	for (nr = 0; nr < OP_LIST_PART && !dmanic_list_done(op); nr++) {
-		eop->list_status = dmanic_list_next(op, U64_MAX, U64_MAX, &block);
+		eop->list_status = dmanic_list_next(op, op->list.reach, U64_MAX, &block);
 		if (eop->list_status)
 			break;
 		bytes += block.bytes;
@@ -212,7 +212,7 @@ static bool op_list_part(struct ether_op *eop)
 	op_fill(xfer, op);
 	if (op->read) {
 		while (!block.bytes && !dmanic_list_done(op) && !eop->list_status)
-			eop->list_status = dmanic_list_next(op, U64_MAX, U64_MAX, &block);
+			eop->list_status = dmanic_list_next(op, op->list.reach, U64_MAX, &block);
 		eop->local = block.local;
 		xfer->offset = block.remote;
 		xfer->length = eop->list_status ? 0 : block.bytes;
@@ -240,7 +240,7 @@ u32 dmanic_ether_cut(struct dmanic_xfer *xfer, u64 position, u32 most, u64 *offs
 	/* A program may have changed the list since it was measured */
 	while (!block.bytes) {
 		if (dmanic_list_done(op) || skipped++ > OP_LIST_PART ||
-		    dmanic_list_next(op, U64_MAX, most, &block))
+		    dmanic_list_next(op, op->list.reach, most, &block))
 			return 0;
 	}
 	*offset = block.remote;
