@@ -52,6 +52,7 @@
 #include <linux/hashtable.h>
 #include <linux/hrtimer.h>
 #include <linux/netdevice.h>
+#include <linux/percpu.h>
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 
@@ -65,7 +66,7 @@
  */
 #define ETHER_GSO_TYPE		SKB_GSO_SCTP
 
-#define ETHER_PEERS_MAX		1024U
+#define ETHER_PEERS_MAX		256U
 #define ETHER_HASH_BITS		6
 #define ETHER_FLOWS		32U
 #define ETHER_EVENTS		16U
@@ -253,6 +254,7 @@ bool dmanic_ether_frame_send(struct ether_port *port, struct sk_buff *skb);
 u32 dmanic_ether_frame_crc(const struct sk_buff *skb, u32 at, u32 length);
 
 /* ether_receive.c */
+DECLARE_PER_CPU(struct ether_node *, dmanic_ether_receiving);
 bool dmanic_ether_wants(struct ether_node *en, u64 tag);
 void dmanic_ether_receive(struct ether_node *en, struct sk_buff *skb);
 

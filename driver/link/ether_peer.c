@@ -7,6 +7,7 @@
  */
 #include <linux/hash.h>
 #include <linux/mm.h>
+#include <linux/percpu.h>
 #include <linux/random.h>
 
 #include "ether.h"
@@ -253,19 +254,15 @@ static void env_tag_changed(struct dmanic_peer *peer, u64 old)
 
 static void env_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
 {
-	struct ether_peer *ep;
-	struct ether_node *en;
+	/* Without a peer: somebody has this node's own id */
+	struct ether_node *en = peer ? to_ether_peer(peer)->en :
+				       this_cpu_read(dmanic_ether_receiving);
 
-	/* Somebody has this node's own id; of which node it does not say */
-	if (!peer)
-		return;
-	ep = to_ether_peer(peer);
-	en = ep->en;
 	if (event == DMANIC_PEER_FOUND)
-		ep->check = true;
+		to_ether_peer(peer)->check = true;
 	if (en->nr_events < ETHER_EVENTS)
 		en->events[en->nr_events++] = (struct ether_event) {
-			.node = peer->node,
+			.node = peer ? peer->node : en->node.id,
 			.event = event,
 		};
 	peer_wakeup(en);

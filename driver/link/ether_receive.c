@@ -3,8 +3,12 @@
  * ether_receive.c - a frame for a node
  */
 #include <linux/ktime.h>
+#include <linux/percpu.h>
 
 #include "ether.h"
+
+/* Whose frame this CPU is at, under its lock */
+DEFINE_PER_CPU(struct ether_node *, dmanic_ether_receiving);
 
 /**
  * dmanic_ether_wants() - is a tag one of this node's
@@ -53,6 +57,7 @@ void dmanic_ether_receive(struct ether_node *en, struct sk_buff *skb)
 	spin_lock_bh(&en->lock);
 	if (en->stopped)
 		goto out_unlock;
+	this_cpu_write(dmanic_ether_receiving, en);
 	peer = dmanic_host_receive(&en->host, &frame, ktime_get_ns(), &en->out);
 	if (en->out.head_length)
 		receive_answer(en);

@@ -15,6 +15,8 @@
 #define RUN_BATCH	16U
 /* Batches until others have the CPU */
 #define RUN_ROUNDS	64U
+/* A time that is over already is told so much later: others have the CPU */
+#define RUN_SLACK_NS	1000U
 
 /**
  * struct run_frame - what to tell the protocol if a frame could not be sent
@@ -62,7 +64,7 @@ static void run_arm(struct ether_peer *ep, u64 now)
 
 	if (at >= ep->armed)
 		return;
-	ep->armed = max(at, now);
+	ep->armed = max(at, now + RUN_SLACK_NS);
 	hrtimer_start(&ep->timer, ns_to_ktime(ep->armed), HRTIMER_MODE_ABS_SOFT);
 }
 
