@@ -110,6 +110,7 @@ static const char stats[] =
 "  RAISED         interrupts of its own that were raised\n"
 "  REFUSED        accesses of other nodes it refused: key, rights, bounds\n"
 "  DOORBELLS      system calls that submitted something\n"
+"  ATOMICS        atomic operations done for it\n"
 "  BY DMA         bytes of its operations that a DMA engine copied\n"
 "  FALLBACKS      pieces that the engine failed and the CPU copied\n"
 "Ether devices have counters of their protocol, too.\n";

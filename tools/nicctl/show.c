@@ -316,7 +316,8 @@ static void stats_table(const struct devices *devices)
 		{ "FAILED", false }, { "WRITTEN [B]", false },
 		{ "READ [B]", false }, { "NOTIFIES SENT", false },
 		{ "RAISED", false }, { "REFUSED", false },
-		{ "DOORBELLS", false }, { "BY DMA [B]", false },
+		{ "DOORBELLS", false }, { "ATOMICS", false },
+		{ "BY DMA [B]", false },
 		{ "FALLBACKS", false },
 	};
 	struct table *table = table_create(columns, ARRAY_SIZE(columns));
