@@ -10,6 +10,8 @@
 #   make modules KDIR=…  dmanic.ko for the kernel whose headers are in KDIR
 #   make check           native unit tests (T="pattern…" for some of them);
 #                        make units only builds them
+#   make sim             the simulator, optimized: build/user/sim
+#   make fuzz            the fuzzers (needs clang): build/fuzz/
 #   make style           every static check
 #   make install         DESTDIR=, PREFIX=; modules_install for dmanic.ko,
 #                        INSTALL_MOD_STRIP=1 without its debug information
@@ -38,8 +40,8 @@ say	 = @printf '  %-7s %s\n' $(1) "$(2)"
 
 all: user
 
-.PHONY: all user tests units modules check style install modules_install \
-	uninstall clean help FORCE
+.PHONY: all user tests units sim fuzz modules check style install \
+	modules_install uninstall clean help FORCE
 FORCE:
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -121,7 +123,8 @@ $(user)/tools/nicperf/uring.o: | liburing
 user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools))
 tests: user $(addprefix $(user)/,$(tests)) $(user)/selftests/user/example \
 	$(user)/selftests/user/uring-chain
-units: $(addprefix $(native)/,$(units))
+units: $(addprefix $(native)/,$(units)) $(native)/sim
+sim: $(user)/sim
 
 # Objects are built again when the compiler or its flags change.
 $(user)/flags: flags = $(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags)
@@ -137,8 +140,12 @@ $(user)/%.o: %.c $(user)/flags
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags) -MMD -MP \
 		-c -o $@ $<
 
-$(native)/driver/%.o $(native)/selftests/native/test_link_%.o: \
-	cppflags := $(shim) $(cppflags)
+# The protocol, its simulator and its tests, over the shim, in either folder
+proto-o	:= $(patsubst %.c,%.o,$(wildcard driver/proto/*.c))
+sim-o	:= $(proto-o) $(patsubst %.c,%.o,$(wildcard selftests/sim/*.c))
+$(native)/driver/%.o $(native)/selftests/native/test_link_%.o \
+$(native)/selftests/native/test_proto_%.o $(native)/selftests/sim/%.o \
+$(user)/driver/%.o $(user)/selftests/sim/%.o: cppflags := $(shim) $(cppflags)
 $(native)/%.o: %.c $(native)/flags
 	$(call say,CC,$< [sanitized])
 	@mkdir -p $(@D)
@@ -205,6 +212,27 @@ $(native)/$(1): $(patsubst %.c,$(native)/%.o,selftests/native/$(1).c \
 	$$(call say,LD,$$@)
 	$$(Q)$$(link)
 endef
+
+$(native)/sim: test-flags := $(sanitize)
+$(native)/sim: $(addprefix $(native)/,$(sim-o))
+	$(call say,LD,$@)
+	$(Q)$(link)
+
+$(user)/sim: $(addprefix $(user)/,$(sim-o))
+	$(call say,LD,$@)
+	$(Q)$(link)
+
+# Fuzzers are built by clang, whole: objects of gcc know nothing of coverage.
+FUZZ_CC	?= clang
+fuzz	:= $(BUILD)/fuzz
+fuzzers	:= $(basename $(notdir $(wildcard selftests/fuzz/fuzz_*.c)))
+fuzz: $(addprefix $(fuzz)/,$(fuzzers))
+$(fuzz)/%: selftests/fuzz/%.c $(wildcard driver/proto/*.[ch] selftests/fuzz/*.h)
+	$(call say,CLANG,$@)
+	@mkdir -p $(@D)
+	$(Q)$(FUZZ_CC) -O1 -g -std=gnu11 $(warnings) -fno-sanitize-recover=all \
+		-fsanitize=fuzzer,address,undefined $(shim) $(cppflags) \
+		-o $@ $< $(wildcard driver/proto/*.c)
 
 $(foreach t,$(tools),$(eval $(call tool-rule,$(t))))
 $(foreach t,$(tests),$(eval $(call test-rule,$(t))))

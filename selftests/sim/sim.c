@@ -119,6 +119,10 @@ static struct sim_config thousand(struct sim_config config)
 	return config;
 }
 
+/* How long the measurements are; less with "check", which is for every day */
+static u64 loss_operations = 2000;
+static u64 incast_ms = 200;
+
 /* Bytes a second each way, of WRITEs that ended */
 static double goodput(struct sim_config config, u32 drop)
 {
@@ -130,7 +134,7 @@ static double goodput(struct sim_config config, u32 drop)
 	config.depth = 8;
 	config.fixed = true;
 	config.bytes = 262144;
-	config.operations = 2000;
+	config.operations = loss_operations;
 	config.rate = 1250000000ULL;
 	config.queue = config.queue ? config.queue : 262144;
 	config.drop = drop;
@@ -170,7 +174,7 @@ static int incast(struct sim_config config)
 	double sum = 0, squares = 0, share, total, fair;
 	struct sim_peer *peer;
 	struct sim_op *op;
-	u64 until = 200 * SIM_MS, bytes[9] = { 0 };
+	u64 until = incast_ms * SIM_MS, bytes[9] = { 0 };
 	u32 i, k;
 
 	config.nodes = 9;
@@ -228,11 +232,13 @@ static int check(struct sim_config config)
 	u32 i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	loss_operations = 300;
+	incast_ms = 30;
 	printf("KTAP version 1\n1..7\n");
 	for (i = 0; i < 7; i++) {
 		bad = 0;
 		tried = config;
-		tried.operations = 6000;
+		tried.operations = 4000;
 		if (i < 4) {
 			tried = scenarios[i].make(tried);
 			one(names[i], &tried);

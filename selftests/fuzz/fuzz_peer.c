@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * fuzz_peer.c - a connected peer, fed with anything
+ *
+ * The input is a list of steps, each a byte that says what and then what that
+ * needs: a frame as it is, or with the right tag and checksums (what a hostile
+ * neighbour with a connection can send); time; operations of ours; giving them
+ * up; letting the other side answer as it should. In the end every operation has
+ * been completed once and no READ is held.
+ */
+#include "selftests/native/proto_pair.h"
+
+#define FUZZ_XFERS	64
+
+struct input {
+	const u8 *bytes;
+	size_t left;
+};
+
+static u8 memory[PAIR_MEMORY];
+static struct dmanic_xfer xfers[FUZZ_XFERS];
+static u32 nr_xfers;
+
+static u8 take(struct input *input)
+{
+	if (!input->left)
+		return 0;
+	input->left--;
+	return *input->bytes++;
+}
+
+static void step_frame(struct input *input, bool right)
+{
+	u32 length = take(input) | (u32)take(input) << 8, head;
+	static u8 frame[DMANIC_WIRE_FRAME_MAX];
+	u64 tag = pair[0].peer->local_tag;
+	u32 i;
+
+	if (length > input->left)
+		length = input->left;
+	memcpy(frame, input->bytes, length);
+	input->bytes += length;
+	input->left -= length;
+	if (right && length >= DMANIC_WIRE_COMMON) {
+		frame[0] = 1;
+		for (i = 0; i < 8; i++)
+			frame[16 + i] = tag >> (56 - 8 * i);
+		if (frame[1] == DMANIC_WIRE_RESET)
+			for (i = 0; i < 8; i++)
+				frame[16 + i] = pair[0].peer->remote_tag >> (56 - 8 * i);
+		head = dmanic_wire_pull(frame, length);
+		if (head >= DMANIC_WIRE_COMMON && head <= length)
+			dmanic_head_seal(frame, head);
+	}
+	pair_feed(0, right ? pair[1].address : 5, frame, length);
+	pair_pump(0);
+}
+
+static void step_submit(struct input *input)
+{
+	struct dmanic_xfer *xfer;
+
+	if (nr_xfers == FUZZ_XFERS)
+		return;
+	xfer = &xfers[nr_xfers++];
+	*xfer = pair_write(memory, take(input) * 50, take(input) * 100);
+	xfer->kind = take(input) % 4;
+	xfer->class = take(input) % 2;
+	xfer->notifies = xfer->kind == DMANIC_XFER_WRITE && take(input) % 2;
+	xfer->opcode = DMANIC_OP_FETCH_ADD;
+	if (xfer->kind == DMANIC_XFER_NOTIFY || xfer->kind == DMANIC_XFER_ATOMIC)
+		xfer->length = 0;
+	pair_submit(0, xfer);
+	pair_pump(0);
+}
+
+static void step_cancel(struct input *input)
+{
+	struct dmanic_xfer *xfer = nr_xfers ? &xfers[take(input) % nr_xfers] : NULL;
+	u32 before = pair[0].completed;
+
+	/* Only one that is under way may be given up */
+	if (!xfer || xfer->payload)
+		return;
+	dmanic_peer_cancel(pair[0].peer, xfer, DMANIC_STATUS_CANCELLED);
+	if (pair[0].completed != before + 1)
+		abort();
+}
+
+static void step_time(struct input *input)
+{
+	pair_now += 1ULL << take(input) % 32;
+	dmanic_peer_timer(pair[0].peer, pair_now);
+	pair_pump(0);
+}
+
+/* The payload of an xfer says that it ended, and twice is once too often */
+static void fuzz_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
+	(void)peer;
+	pair[0].completed++;
+	if (xfer >= xfers && xfer < xfers + FUZZ_XFERS && xfer->payload++)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length);
+
+int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length)
+{
+	static struct dmanic_env env;
+	struct dmanic_proto_config config = {
+		.mtu = 600, .super = 2000, .operations = 8, .extents = 32, .sent = 32,
+		.ranges = 8, .early = 4,
+	};
+	struct input input = { bytes, length };
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+
+	pair_begin_with(config);
+	pair_connect();
+	env = pair_env;
+	env.complete = fuzz_complete;
+	pair[0].host.env = &env;
+	nr_xfers = 0;
+	while (input.left) {
+		switch (take(&input) % 8) {
+		case 0:
+			step_frame(&input, false);
+			break;
+		case 1:
+		case 2:
+		case 3:
+			step_frame(&input, true);
+			break;
+		case 4:
+			step_time(&input);
+			break;
+		case 5:
+			step_submit(&input);
+			break;
+		case 6:
+			step_cancel(&input);
+			break;
+		case 7:
+			pair_settle();
+			break;
+		}
+		while (pair[0].nr_sent > 64)
+			pair_drop(0, 0);
+	}
+	dmanic_peer_close(pair[0].peer, DMANIC_STATUS_LINK_DOWN, &out);
+	if (pair[0].completed != nr_xfers || pair[0].reads)
+		abort();
+	pair_end();
+	return 0;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * fuzz_wire.c - every decoder, over any bytes
+ *
+ * The input is a frame. It is decoded as it is, and again with a checksum that is
+ * right, so that what is behind the checksum is reached. What was decoded and
+ * encoded again must be the same bytes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/proto/wire.h"
+
+static u8 frame[DMANIC_WIRE_FRAME_MAX], copy[DMANIC_WIRE_HEAD_MAX];
+
+static void demand(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void decode_data(const struct dmanic_head *head)
+{
+	struct dmanic_record record;
+	struct dmanic_data data;
+	u32 i, at, from, to = 40;
+
+	if (dmanic_data_decode(frame, head, &data))
+		return;
+	demand(dmanic_data_begin(copy) == to);
+	for (at = to, i = 0; i < data.records; i++) {
+		from = at;
+		if (dmanic_record_decode(frame, head, &at, &record))
+			return;
+		demand(at <= head->head_length && dmanic_record_units(&record));
+		to = dmanic_record_encode(copy, to, &record);
+		demand(to == at && !memcmp(copy + from, frame + from, at - from));
+	}
+}
+
+static void decode(u32 length)
+{
+	struct dmanic_refuse refuse;
+	struct dmanic_hello hello;
+	struct dmanic_head head;
+	struct dmanic_ack ack;
+	u64 incarnation;
+	u32 node;
+
+	if (dmanic_head_decode(frame, length, length, &head))
+		return;
+	demand(head.head_length + head.payload_length <= length);
+	switch (head.type) {
+	case DMANIC_WIRE_HELLO:
+	case DMANIC_WIRE_INIT:
+	case DMANIC_WIRE_ANSWER:
+		if (dmanic_hello_decode(frame, &head, &hello))
+			return;
+		dmanic_hello_encode(copy, head.type, head.flags, head.tag, &hello);
+		demand(!memcmp(copy + 24, frame + 24, 40));
+		break;
+	case DMANIC_WIRE_REFUSE:
+		dmanic_refuse_decode(frame, &head, &refuse);
+		break;
+	case DMANIC_WIRE_RESET:
+		dmanic_reset_decode(frame, &head, &node, &incarnation);
+		break;
+	case DMANIC_WIRE_ACK:
+		if (dmanic_ack_decode(frame, &head, &ack))
+			return;
+		demand(dmanic_ack_encode(copy, head.tag, &ack) == head.head_length);
+		demand(!memcmp(copy, frame, head.head_length));
+		break;
+	case DMANIC_WIRE_DATA:
+		decode_data(&head);
+		break;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length);
+
+int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length)
+{
+	u32 head_length;
+
+	if (length > sizeof(frame))
+		return 0;
+	memcpy(frame, bytes, length);
+	decode(length);
+	head_length = dmanic_wire_pull(frame, length);
+	if (head_length >= DMANIC_WIRE_COMMON && head_length <= length) {
+		dmanic_head_seal(frame, head_length);
+		decode(length);
+	}
+	return 0;
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Two nodes with the driver's protocol, and every frame between them in the hands
+ * of the test: it delivers, drops, repeats, or keeps them. Used by tests and by
+ * the fuzzers.
+ */
+#ifndef PROTO_PAIR_H
+#define PROTO_PAIR_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/proto/proto.h"
+
+#include <linux/crc32.h>
+#include <linux/minmax.h>
+
+#define PAIR_KEY	77
+#define PAIR_MEMORY	65536
+#define PAIR_MS		1000000ULL
+#define PAIR_FRAMES	4096
+
+struct pair_frame {
+	u64 from;
+	u32 length;
+	u8 *bytes;
+};
+
+struct pair_side {
+	struct dmanic_host host;
+	struct dmanic_peer *peer;
+	struct dmanic_flow flow[DMANIC_CLASSES];
+	u64 address;
+	u8 memory[PAIR_MEMORY];
+	u64 placed;		/* bytes */
+	u32 notified;
+	u64 payload[64];	/* of the last notifies */
+	u32 atomics;
+	u64 word;
+	u32 reads;		/* held */
+	u32 completed;
+	struct dmanic_xfer *last;
+	enum dmanic_peer_event event;
+	u32 events;
+	u32 refuse;		/* status of every access */
+	struct pair_frame sent[PAIR_FRAMES];
+	u32 nr_sent;
+};
+
+static struct pair_side pair[2];
+static u64 pair_now;
+static u64 pair_seed;
+
+static inline struct pair_side *pair_of(struct dmanic_host *host)
+{
+	return container_of(host, struct pair_side, host);
+}
+
+static inline u64 pair_random(struct dmanic_host *host)
+{
+	(void)host;
+	return pair_seed += 0x9e3779b97f4a7c15ULL;
+}
+
+static inline struct dmanic_peer *pair_find_tag(struct dmanic_host *host, u64 tag)
+{
+	struct pair_side *side = pair_of(host);
+
+	return side->peer && tag && side->peer->local_tag == tag ? side->peer : NULL;
+}
+
+static inline struct dmanic_peer *pair_find_node(struct dmanic_host *host, u32 node,
+						 bool make)
+{
+	struct pair_side *side = pair_of(host);
+
+	(void)make;
+	return side->peer && side->peer->node == node ? side->peer : NULL;
+}
+
+static inline void pair_tag_changed(struct dmanic_peer *peer, u64 old)
+{
+	(void)peer;
+	(void)old;
+}
+
+static inline u32 pair_access(struct pair_side *side, const struct dmanic_record *record,
+			      u64 span)
+{
+	if (side->refuse)
+		return side->refuse;
+	if (record->key != PAIR_KEY)
+		return DMANIC_STATUS_ACCESS;
+	if (record->offset > PAIR_MEMORY || span > PAIR_MEMORY - record->offset)
+		return DMANIC_STATUS_BOUNDS;
+	return DMANIC_STATUS_OK;
+}
+
+static inline u32 pair_place(struct dmanic_peer *peer, const struct dmanic_record *record,
+			     u32 skip, const struct dmanic_frame *frame, u32 at, u32 length)
+{
+	struct pair_side *side = pair_of(peer->host);
+	const u8 *bytes = frame->link;
+	u32 status = pair_access(side, record, record->length);
+
+	if (status)
+		return status;
+	side->placed += length;
+	/* Strided ones are taken as if they were not: this is about the protocol */
+	memcpy(side->memory + record->offset + skip, bytes + at, length);
+	return DMANIC_STATUS_OK;
+}
+
+static inline u32 pair_notify(struct dmanic_peer *peer, const struct dmanic_record *record)
+{
+	struct pair_side *side = pair_of(peer->host);
+
+	side->payload[side->notified++ % 64] = record->value;
+	return side->refuse;
+}
+
+static inline u32 pair_atomic(struct dmanic_peer *peer, const struct dmanic_record *record,
+			      u64 *old)
+{
+	struct pair_side *side = pair_of(peer->host);
+	u32 status = pair_access(side, record, 8);
+
+	if (status)
+		return status;
+	side->atomics++;
+	*old = side->word;
+	side->word += record->value;
+	return DMANIC_STATUS_OK;
+}
+
+static inline u32 pair_read_begin(struct dmanic_peer *peer,
+				  const struct dmanic_record *record,
+				  struct dmanic_xfer *xfer)
+{
+	struct pair_side *side = pair_of(peer->host);
+	u32 status = pair_access(side, record, record->value);
+
+	if (status)
+		return status;
+	side->reads++;
+	xfer->source = side->memory + record->offset;
+	return DMANIC_STATUS_OK;
+}
+
+static inline void pair_read_end(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
+	struct pair_side *side = pair_of(peer->host);
+
+	if (!side->reads || !xfer->source)
+		abort();
+	side->reads--;
+	xfer->source = NULL;
+}
+
+static inline void pair_place_read(struct dmanic_peer *peer, struct dmanic_xfer *xfer,
+				   u64 position, const struct dmanic_frame *frame, u32 at,
+				   u32 length)
+{
+	const u8 *bytes = frame->link;
+
+	(void)peer;
+	if (position + length > xfer->length)
+		abort();
+	memcpy((u8 *)xfer->source + position, bytes + at, length);
+}
+
+static inline void pair_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
+	struct pair_side *side = pair_of(peer->host);
+
+	side->completed++;
+	side->last = xfer;
+}
+
+static inline u32 pair_cut(struct dmanic_xfer *xfer, u64 position, u32 most, u64 *offset,
+			   u64 *at)
+{
+	*offset = xfer->offset + position;
+	*at = position;
+	return min_t(u32, most, 50);
+}
+
+static inline u32 pair_payload_crc(const struct dmanic_frame *frame, u32 at, u32 length)
+{
+	return ~__crc32c_le(~0U, (const u8 *)frame->link + at, length);
+}
+
+static inline void pair_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
+{
+	struct pair_side *side = peer ? pair_of(peer->host) : &pair[0];
+
+	side->event = event;
+	side->events++;
+}
+
+static const struct dmanic_env pair_env = {
+	.random = pair_random,
+	.find_tag = pair_find_tag,
+	.find_node = pair_find_node,
+	.tag_changed = pair_tag_changed,
+	.place = pair_place,
+	.notify = pair_notify,
+	.atomic = pair_atomic,
+	.read_begin = pair_read_begin,
+	.read_end = pair_read_end,
+	.place_read = pair_place_read,
+	.complete = pair_complete,
+	.cut = pair_cut,
+	.payload_crc = pair_payload_crc,
+	.event = pair_event,
+};
+
+/* Side @i anew, as after a start of its machine */
+static inline void pair_start(u32 i, u64 incarnation, struct dmanic_proto_config config)
+{
+	struct pair_side *side = &pair[i];
+	u32 k;
+
+	for (k = 0; k < side->nr_sent; k++)
+		free(side->sent[k].bytes);
+	free(side->peer);
+	memset(side, 0, sizeof(*side));
+	side->address = 100 + i;
+	config.node = i;
+	config.incarnation = incarnation;
+	dmanic_host_init(&side->host, &pair_env, &config);
+	side->peer = malloc(dmanic_peer_bytes(&side->host));
+	dmanic_peer_init(side->peer, &side->host, !i);
+	for (k = 0; k < DMANIC_CLASSES; k++)
+		dmanic_flow_init(&side->flow[k]);
+}
+
+static inline void pair_begin_with(struct dmanic_proto_config config)
+{
+	pair_now = 1000 * PAIR_MS;
+	pair_seed = 1;
+	pair_start(0, 1000, config);
+	pair_start(1, 2000, config);
+}
+
+static inline void pair_begin(void)
+{
+	struct dmanic_proto_config config = { .mtu = 1500, .super = 9000 };
+
+	pair_begin_with(config);
+}
+
+static inline void pair_end(void)
+{
+	u32 i, k;
+
+	for (i = 0; i < 2; i++) {
+		for (k = 0; k < pair[i].nr_sent; k++)
+			free(pair[i].sent[k].bytes);
+		pair[i].nr_sent = 0;
+		free(pair[i].peer);
+		pair[i].peer = NULL;
+	}
+}
+
+static inline void pair_keep(struct pair_side *side, const u8 *bytes, u32 length)
+{
+	struct pair_frame *frame = &side->sent[side->nr_sent];
+
+	if (side->nr_sent == PAIR_FRAMES)
+		abort();
+	frame->from = side->address;
+	frame->length = length;
+	frame->bytes = malloc(length);
+	memcpy(frame->bytes, bytes, length);
+	side->nr_sent++;
+}
+
+static inline void pair_send(struct pair_side *side, const struct dmanic_out *out)
+{
+	static u8 payload[DMANIC_WIRE_FRAME_MAX], bytes[DMANIC_WIRE_FRAME_MAX + 1024];
+	u32 i, at = 0, from = 0, length, crc;
+
+	for (i = 0; i < out->nr_sources; i++) {
+		memcpy(payload + at, (u8 *)out->source[i].xfer->source + out->source[i].at,
+		       out->source[i].length);
+		at += out->source[i].length;
+	}
+	if (at != out->payload_length)
+		abort();
+	do {
+		length = out->payload_length - from;
+		if (out->piece && length > out->piece)
+			length = out->piece;
+		if (length != out->payload_length)
+			dmanic_data_cut(out->head, from, length, bytes);
+		else
+			memcpy(bytes, out->head, out->head_length);
+		crc = ~__crc32c_le(~0U, payload + from, length);
+		if (out->seal)
+			dmanic_data_seal(bytes, out->crc ? &crc : NULL);
+		memcpy(bytes + out->head_length, payload + from, length);
+		pair_keep(side, bytes, out->head_length + length);
+		from += length;
+	} while (from < out->payload_length);
+}
+
+/* What side @i wants to send goes to its list */
+static inline void pair_pump(u32 i)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+
+	while (dmanic_peer_next(pair[i].peer, pair_now, &out))
+		pair_send(&pair[i], &out);
+}
+
+/* Side @i gets these bytes */
+static inline void pair_feed(u32 i, u64 from, const u8 *bytes, u32 length)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out answer = { .head = head };
+	struct dmanic_frame frame = {
+		.from = from,
+		.head = bytes,
+		.linear = length,
+		.length = length,
+		.link = bytes,
+	};
+
+	dmanic_host_receive(&pair[i].host, &frame, pair_now, &answer);
+	if (answer.head_length)
+		pair_send(&pair[i], &answer);
+}
+
+/* Frame @k that side @i sent arrives; it stays in the list */
+static inline void pair_deliver(u32 i, u32 k)
+{
+	struct pair_frame *frame = &pair[i].sent[k];
+
+	pair_feed(!i, frame->from, frame->bytes, frame->length);
+	pair_pump(!i);
+}
+
+static inline void pair_drop(u32 i, u32 k)
+{
+	struct pair_side *side = &pair[i];
+
+	free(side->sent[k].bytes);
+	side->nr_sent--;
+	memmove(&side->sent[k], &side->sent[k + 1],
+		(side->nr_sent - k) * sizeof(side->sent[0]));
+}
+
+static inline u8 pair_type(u32 i, u32 k)
+{
+	return pair[i].sent[k].bytes[1];
+}
+
+/* Everything arrives, in order, until nobody has anything more */
+static inline void pair_settle(void)
+{
+	u32 i;
+
+	pair_pump(0);
+	pair_pump(1);
+	while (pair[0].nr_sent || pair[1].nr_sent) {
+		for (i = 0; i < 2; i++) {
+			while (pair[i].nr_sent) {
+				pair_deliver(i, 0);
+				pair_drop(i, 0);
+			}
+		}
+	}
+}
+
+/* Time goes on, timers run; what they make is in the lists */
+static inline void pair_wait(u64 ns)
+{
+	u64 until = pair_now + ns, at;
+	u32 i;
+
+	for (;;) {
+		at = min(dmanic_peer_deadline(pair[0].peer, pair_now),
+			 dmanic_peer_deadline(pair[1].peer, pair_now));
+		if (at > until)
+			break;
+		pair_now = max(at, pair_now + 1);
+		for (i = 0; i < 2; i++) {
+			dmanic_peer_timer(pair[i].peer, pair_now);
+			pair_pump(i);
+		}
+	}
+	pair_now = until;
+}
+
+/* Time goes on and everything arrives */
+static inline void pair_run(u64 ns)
+{
+	u64 until = pair_now + ns;
+
+	for (; pair_now < until; pair_wait(PAIR_MS / 10))
+		pair_settle();
+}
+
+static inline void pair_submit(u32 i, struct dmanic_xfer *xfer)
+{
+	dmanic_peer_submit(pair[i].peer, &pair[i].flow[xfer->class], xfer, pair_now);
+}
+
+static inline struct dmanic_xfer pair_write(void *source, u64 length, u64 offset)
+{
+	return (struct dmanic_xfer) {
+		.kind = DMANIC_XFER_WRITE,
+		.class = DMANIC_BULK,
+		.segment = 1,
+		.key = PAIR_KEY,
+		.irq_key = PAIR_KEY,
+		.offset = offset,
+		.length = length,
+		.source = source,
+	};
+}
+
+static inline bool pair_open(void)
+{
+	return pair[0].peer->state == DMANIC_PEER_OPEN &&
+	       pair[1].peer->state == DMANIC_PEER_OPEN;
+}
+
+/* Connected, with nothing under way */
+static inline void pair_connect(void)
+{
+	static u8 byte;
+	static struct dmanic_xfer xfer;
+
+	xfer = pair_write(&byte, 1, 0);
+	pair_submit(0, &xfer);
+	pair_run(2 * PAIR_MS);
+	pair[0].completed = 0;
+	pair[1].placed = 0;
+}
+
+#endif /* PROTO_PAIR_H */

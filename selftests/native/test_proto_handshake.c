@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How two nodes find and lose each other: every order in which frames of the
+ * handshake can arrive, get lost or come twice; restarts; versions; and what
+ * frames of strangers cannot do.
+ *
+ * Sources: driver/proto/wire.c driver/proto/wire_data.c driver/proto/range.c
+ * Sources: driver/proto/host.c driver/proto/handshake.c driver/proto/peer.c
+ * Sources: driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
+ * Sources: driver/proto/receive.c driver/proto/reply.c driver/proto/ack.c
+ * Sources: driver/proto/loss.c driver/proto/rate.c
+ */
+#include "proto_pair.h"
+#include "unit.h"
+
+static u8 source[PAIR_MEMORY];
+static struct dmanic_xfer xfer[8];
+
+static void put(u32 side, struct dmanic_xfer *which)
+{
+	*which = pair_write(source, 8, 0);
+	pair_submit(side, which);
+}
+
+/* Both are open with each other's tags, or neither is open */
+static void consistent(void)
+{
+	struct dmanic_peer *a = pair[0].peer, *b = pair[1].peer;
+
+	if (!pair_open())
+		return;
+	EXPECT(a->remote_tag == b->local_tag);
+	EXPECT(b->remote_tag == a->local_tag);
+	EXPECT_EQ(a->mtu, b->mtu);
+	EXPECT_EQ(a->operations, b->operations);
+}
+
+TEST(handshake__three_frames)
+{
+	pair_begin();
+	put(0, &xfer[0]);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPENING);
+	pair_pump(0);
+	ASSERT_EQ(pair[0].nr_sent, 1);
+	EXPECT_EQ(pair_type(0, 0), DMANIC_WIRE_INIT);
+	pair_deliver(0, 0);
+	ASSERT_EQ(pair[1].nr_sent, 1);
+	EXPECT_EQ(pair_type(1, 0), DMANIC_WIRE_ANSWER);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_OPENING);
+	pair_deliver(1, 0);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_PAIRED);
+	ASSERT_EQ(pair[0].nr_sent, 2);
+	EXPECT_EQ(pair_type(0, 1), DMANIC_WIRE_ANSWER);
+	pair_deliver(0, 1);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_OPEN);
+	ASSERT_EQ(pair[1].nr_sent, 2);
+	EXPECT_EQ(pair_type(1, 1), DMANIC_WIRE_ACK);
+	pair_deliver(1, 1);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPEN);
+	consistent();
+	ASSERT_EQ(pair[0].nr_sent, 3);
+	EXPECT_EQ(pair_type(0, 2), DMANIC_WIRE_DATA);
+	pair_end();
+}
+
+/*
+ * Every sequence of choices for the first STEPS events: deliver the oldest or the
+ * newest frame of a side, twice, drop it, or let time pass. Then the network is
+ * good, and the operation must end.
+ */
+#define STEPS	7
+#define CHOICES	6
+
+static void choose(u32 choice)
+{
+	u32 side = choice & 1;
+
+	if (choice >= 4) {
+		pair_wait(15 * PAIR_MS);
+		if (choice == 5 && pair[0].nr_sent)
+			pair_drop(0, 0);
+		return;
+	}
+	if (!pair[side].nr_sent)
+		return;
+	if (choice & 2) {
+		/* It arrives, and will arrive once more some time */
+		pair_deliver(side, pair[side].nr_sent - 1);
+	} else {
+		pair_deliver(side, 0);
+		pair_drop(side, 0);
+	}
+}
+
+static void interleaving(u32 sequence, bool both)
+{
+	u32 i;
+
+	pair_begin();
+	put(0, &xfer[0]);
+	if (both)
+		put(1, &xfer[1]);
+	pair_pump(0);
+	pair_pump(1);
+	for (i = 0; i < STEPS; i++, sequence /= CHOICES) {
+		choose(sequence % CHOICES);
+		consistent();
+	}
+	pair_run(600 * PAIR_MS);
+	EXPECT(pair_open());
+	consistent();
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	EXPECT_EQ(pair[1].placed, 8);
+	EXPECT_EQ(pair[1].completed, both);
+	pair_end();
+}
+
+TEST(handshake__all_interleavings)
+{
+	u32 i, end = 1;
+
+	for (i = 0; i < STEPS; i++)
+		end *= CHOICES;
+	/* Every seventh of them with both sides: coprime to the choices */
+	for (i = 0; i < end && !unit_failed; i += 7) {
+		interleaving(i, false);
+		interleaving(i, true);
+		if (unit_failed)
+			printf("# sequence %u\n", i);
+	}
+}
+
+TEST(handshake__simultaneous)
+{
+	pair_begin();
+	put(0, &xfer[0]);
+	put(1, &xfer[1]);
+	pair_pump(0);
+	pair_pump(1);
+	EXPECT_EQ(pair_type(0, 0), DMANIC_WIRE_INIT);
+	EXPECT_EQ(pair_type(1, 0), DMANIC_WIRE_INIT);
+	pair_settle();
+	EXPECT(pair_open());
+	consistent();
+	EXPECT_EQ(pair[0].host.stats.connections, 1);
+	pair_end();
+}
+
+TEST(handshake__nobody_there)
+{
+	pair_begin();
+	put(0, &xfer[0]);
+	pair_pump(0);
+	pair_wait(1900 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 0);
+	EXPECT(pair[0].nr_sent >= 5);
+	EXPECT(pair[0].nr_sent < 50);
+	pair_wait(200 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_LOST);
+	EXPECT(dmanic_peer_idle(pair[0].peer));
+	pair_end();
+}
+
+/* Frames of a connection that is gone */
+TEST(handshake__old_frames_change_nothing)
+{
+	struct pair_frame old[64];
+	u32 i, nr;
+	u64 tag;
+
+	pair_begin();
+	put(0, &xfer[0]);
+	pair_pump(0);
+	pair_deliver(0, 0);
+	pair_deliver(1, 0);
+	pair_deliver(0, 1);
+	pair_deliver(1, 1);
+	nr = pair[0].nr_sent;
+	for (i = 0; i < nr; i++) {
+		old[i] = pair[0].sent[i];
+		old[i].bytes = malloc(old[i].length);
+		memcpy(old[i].bytes, pair[0].sent[i].bytes, old[i].length);
+	}
+	pair_run(10 * PAIR_MS);
+	tag = pair[1].peer->remote_tag;
+	for (i = 0; i < nr; i++)
+		pair_feed(1, old[i].from, old[i].bytes, old[i].length);
+	EXPECT(pair[1].peer->remote_tag == tag);
+	EXPECT(pair_open());
+	EXPECT_EQ(pair[1].placed, 8);
+	/* After a restart of the target they mean nothing at all */
+	pair_start(1, 2001, (struct dmanic_proto_config) { .mtu = 1500, .super = 9000 });
+	for (i = 0; i < nr; i++)
+		pair_feed(1, old[i].from, old[i].bytes, old[i].length);
+	EXPECT_EQ(pair[1].placed, 0);
+	EXPECT(pair[1].peer->state < DMANIC_PEER_PAIRED);
+	for (i = 0; i < nr; i++)
+		free(old[i].bytes);
+	pair_end();
+}
+
+TEST(handshake__restart_is_told_from_reconnect)
+{
+	struct dmanic_proto_config config = { .mtu = 1500, .super = 9000 };
+
+	pair_begin();
+	pair_connect();
+	pair_start(1, 2001, config);
+	put(0, &xfer[0]);
+	put(0, &xfer[1]);
+	pair_settle();
+	EXPECT_EQ(pair[0].completed, 2);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_RESTARTED);
+	EXPECT_EQ(xfer[1].status, DMANIC_STATUS_PEER_RESTARTED);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_RESTARTED);
+	put(0, &xfer[2]);
+	/* One that was meant for the node as it was is not sent to the new one */
+	xfer[3] = pair_write(source, 8, 0);
+	xfer[3].incarnation = 2000;
+	pair_submit(0, &xfer[3]);
+	pair_run(5 * PAIR_MS);
+	EXPECT_EQ(xfer[2].status, DMANIC_STATUS_OK);
+	EXPECT_EQ(xfer[3].status, DMANIC_STATUS_PEER_RESTARTED);
+	EXPECT_EQ(pair[1].placed, 8);
+	/* The same machine, which only forgot */
+	pair_start(1, 2001, config);
+	put(0, &xfer[4]);
+	pair_settle();
+	EXPECT_EQ(xfer[4].status, DMANIC_STATUS_PEER_DEAD);
+	pair_end();
+}
+
+/* Who restarted is answered as soon as it asks, though we think it lives */
+TEST(handshake__restarted_peer_asks)
+{
+	struct dmanic_proto_config config = { .mtu = 1500, .super = 9000 };
+
+	pair_begin();
+	pair_connect();
+	pair_start(0, 1001, config);
+	pair_now += 100 * PAIR_MS;
+	put(0, &xfer[0]);
+	pair_run(100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	EXPECT_EQ(pair[1].host.stats.restarts, 1);
+	pair_end();
+}
+
+static struct dmanic_hello forged(void)
+{
+	return (struct dmanic_hello) {
+		.node = 0, .to = 1, .incarnation = 1, .tag = 99, .mtu = 1500,
+		.operations = 1, .version_min = 1, .version_max = 1, .window = 1000,
+	};
+}
+
+TEST(handshake__forged_frames_end_nothing)
+{
+	struct dmanic_hello hello = forged();
+	struct dmanic_ack ack = { .number = 1000, .window = 1 };
+	u64 local, remote;
+	u8 bytes[1024];
+	u32 i, length;
+
+	pair_begin();
+	pair_connect();
+	local = pair[1].peer->local_tag;
+	remote = pair[1].peer->remote_tag;
+	for (i = 0; i < 100; i++) {
+		length = dmanic_hello_encode(bytes, DMANIC_WIRE_INIT, 0, 0, &hello);
+		pair_feed(1, i % 2 ? 100 : 666, bytes, length);
+		length = dmanic_hello_encode(bytes, DMANIC_WIRE_ANSWER, i % 2, local, &hello);
+		pair_feed(1, 666, bytes, length);
+		length = dmanic_reset_encode(bytes, local + i, 0, 5);
+		pair_feed(1, 100, bytes, length);
+		length = dmanic_reset_encode(bytes, remote, 0, 5);
+		pair_feed(1, 666, bytes, length);
+		length = dmanic_ack_encode(bytes, local, &ack);
+		pair_feed(1, 666, bytes, length);
+		length = dmanic_ack_encode(bytes, local + 1, &ack);
+		pair_feed(1, 100, bytes, length);
+	}
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_OPEN);
+	EXPECT(pair[1].peer->local_tag == local);
+	EXPECT(pair[1].peer->remote_tag == remote);
+	EXPECT(pair[1].host.stats.dropped[DMANIC_DROP_STRANGER] >= 300);
+	/* A rival is told of, and strangers get few answers */
+	EXPECT_EQ(pair[1].event, DMANIC_PEER_RIVAL);
+	EXPECT(pair[1].nr_sent <= 64);
+	pair_end();
+}
+
+TEST(handshake__versions)
+{
+	struct dmanic_hello hello = forged();
+	struct dmanic_head head;
+	struct dmanic_refuse refuse;
+	u8 bytes[1024];
+	u32 length;
+
+	pair_begin();
+	hello.version_min = 2;
+	hello.version_max = 9;
+	length = dmanic_hello_encode(bytes, DMANIC_WIRE_INIT, 0, 0, &hello);
+	pair_feed(1, 100, bytes, length);
+	ASSERT_EQ(pair[1].nr_sent, 1);
+	ASSERT_EQ(dmanic_head_decode(pair[1].sent[0].bytes, 32, 32, &head), 0);
+	ASSERT_EQ(dmanic_refuse_decode(pair[1].sent[0].bytes, &head, &refuse), 0);
+	EXPECT_EQ(refuse.reason, DMANIC_REFUSE_VERSION);
+	EXPECT_EQ(refuse.version_max, DMANIC_WIRE_MAX);
+	EXPECT_EQ(head.tag, 99);
+	/* A later version may begin its frames with a later number */
+	bytes[0] = 2;
+	dmanic_head_seal(bytes, length);
+	pair_feed(1, 100, bytes, length);
+	EXPECT_EQ(pair[1].nr_sent, 2);
+	EXPECT_EQ(pair_type(1, 1), DMANIC_WIRE_REFUSE);
+	bytes[1] = 200;
+	dmanic_head_seal(bytes, length);
+	pair_feed(1, 100, bytes, length);
+	EXPECT_EQ(pair[1].nr_sent, 2);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_CLOSED);
+	pair_end();
+}
+
+TEST(handshake__refused)
+{
+	struct dmanic_refuse refuse = { 1, DMANIC_REFUSE_VERSION, 2, 2 };
+	u8 bytes[1024];
+	u32 length;
+
+	pair_begin();
+	put(0, &xfer[0]);
+	pair_pump(0);
+	length = dmanic_refuse_encode(bytes, pair[0].peer->local_tag, &refuse);
+	pair_feed(0, 101, bytes, length);
+	/* It may be a lie: the operation has its time */
+	EXPECT_EQ(pair[0].completed, 0);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_REFUSED);
+	pair_wait(2100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_UNSUPPORTED);
+	pair_end();
+}
+
+TEST(handshake__hello)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+	u32 i;
+
+	pair_begin();
+	dmanic_host_hello(&pair[0].host, &out);
+	EXPECT(out.to == DMANIC_EVERYBODY);
+	pair_feed(1, 100, head, out.head_length);
+	ASSERT_EQ(pair[1].nr_sent, 1);
+	EXPECT_EQ(pair_type(1, 0), DMANIC_WIRE_HELLO);
+	EXPECT_EQ(pair[1].peer->address, 100);
+	/* An answer is not answered, nor is our own */
+	pair_deliver(1, 0);
+	EXPECT_EQ(pair[0].nr_sent, 0);
+	pair_feed(0, 100, head, out.head_length);
+	EXPECT_EQ(pair[0].nr_sent, 0);
+	/* The same id elsewhere is refused */
+	pair[0].host.config.incarnation++;
+	pair_feed(0, 100, head, out.head_length);
+	ASSERT_EQ(pair[0].nr_sent, 1);
+	EXPECT_EQ(pair_type(0, 0), DMANIC_WIRE_REFUSE);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_RIVAL);
+	/* Not more than some at once */
+	for (i = 0; i < 1000; i++)
+		pair_feed(1, 100, head, out.head_length);
+	EXPECT_EQ(pair[1].nr_sent, 64);
+	EXPECT(pair[1].host.stats.dropped[DMANIC_DROP_RATE] >= 900);
+	pair_end();
+}
+
+TEST(handshake__close_tells_the_other_side)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+
+	pair_begin();
+	pair_connect();
+	put(1, &xfer[0]);
+	put(0, &xfer[1]);
+	dmanic_peer_close(pair[0].peer, DMANIC_STATUS_LINK_DOWN, &out);
+	EXPECT_EQ(xfer[1].status, DMANIC_STATUS_LINK_DOWN);
+	ASSERT(out.head_length);
+	pair_feed(1, 100, head, out.head_length);
+	EXPECT_EQ(pair[1].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	EXPECT(dmanic_peer_idle(pair[0].peer) && dmanic_peer_idle(pair[1].peer));
+	pair_end();
+}

@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Streams between two connected nodes: what is lost, late, doubled or refused, who
+ * waits for whom, and that every operation ends once.
+ *
+ * Sources: driver/proto/wire.c driver/proto/wire_data.c driver/proto/range.c
+ * Sources: driver/proto/host.c driver/proto/handshake.c driver/proto/peer.c
+ * Sources: driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
+ * Sources: driver/proto/receive.c driver/proto/reply.c driver/proto/ack.c
+ * Sources: driver/proto/loss.c driver/proto/rate.c
+ */
+#include "proto_pair.h"
+#include "unit.h"
+
+static u8 source[PAIR_MEMORY], sink[PAIR_MEMORY];
+static struct dmanic_xfer xfer[64];
+
+static void fill(void)
+{
+	u32 i;
+
+	for (i = 0; i < sizeof(source); i++)
+		source[i] = i * 7 + i / 256;
+	memset(sink, 0, sizeof(sink));
+}
+
+static void begin(void)
+{
+	fill();
+	pair_begin();
+	pair_connect();
+}
+
+static struct dmanic_xfer *put(u32 i, u64 length, u64 offset)
+{
+	xfer[i] = pair_write(source + offset, length, offset);
+	pair_submit(0, &xfer[i]);
+	return &xfer[i];
+}
+
+/* Any other kind */
+static struct dmanic_xfer *ask(u32 i, u8 kind, u64 length)
+{
+	xfer[i] = pair_write(sink, length, 0);
+	xfer[i].kind = kind;
+	xfer[i].opcode = DMANIC_OP_FETCH_ADD;
+	xfer[i].payload = i + 1;
+	pair_submit(0, &xfer[i]);
+	return &xfer[i];
+}
+
+static u32 count(u32 side, u8 type)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < pair[side].nr_sent; i++)
+		nr += pair_type(side, i) == type;
+	return nr;
+}
+
+static void drop_all(u32 side)
+{
+	while (pair[side].nr_sent)
+		pair_drop(side, 0);
+}
+
+TEST(stream__put)
+{
+	begin();
+	put(0, 40000, 100);
+	pair_run(5 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT_EQ(xfer[0].result, 40000);
+	EXPECT_EQ(pair[1].placed, 40000);
+	EXPECT(!memcmp(pair[1].memory + 100, source + 100, 40000));
+	EXPECT_EQ(pair[0].host.stats.data_again, 0);
+	EXPECT_EQ(pair[0].peer->nr_free, pair[0].peer->operations);
+	pair_end();
+}
+
+TEST(stream__nothing_but_lost_frames_again)
+{
+	u64 again;
+
+	begin();
+	put(0, 14000, 0);
+	pair_pump(0);
+	ASSERT(count(0, DMANIC_WIRE_DATA) >= 9);
+	pair_drop(0, 3);
+	pair_run(20 * PAIR_MS);
+	again = pair[0].host.stats.data_again;
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(again, 1);
+	EXPECT_EQ(pair[0].host.stats.timeouts, 0);
+	EXPECT_EQ(pair[1].placed, 14000);
+	pair_end();
+}
+
+/* The last frame is lost: nothing comes that could tell */
+TEST(stream__tail_is_probed_before_the_timeout)
+{
+	u64 before;
+
+	begin();
+	put(0, 1000, 0);
+	pair_pump(0);
+	drop_all(0);
+	before = pair_now;
+	while (!pair[0].completed)
+		pair_run(PAIR_MS / 10);
+	EXPECT(pair_now - before < 2 * PAIR_MS);
+	EXPECT_EQ(pair[0].host.stats.tail_probes, 1);
+	EXPECT_EQ(pair[0].host.stats.timeouts, 0);
+	pair_end();
+}
+
+TEST(stream__timeouts_back_off_until_death)
+{
+	u64 begin_at, last, gap, sent_at[64];
+	u32 i, nr = 0;
+
+	begin();
+	put(0, 1000, 0);
+	begin_at = pair_now;
+	pair_pump(0);
+	drop_all(0);
+	while (!pair[0].completed && nr < 64) {
+		pair_wait(PAIR_MS / 2);
+		if (count(0, DMANIC_WIRE_DATA))
+			sent_at[nr++] = pair_now;
+		drop_all(0);
+	}
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	EXPECT(pair_now - begin_at >= 2000 * PAIR_MS);
+	EXPECT(pair_now - begin_at < 2010 * PAIR_MS);
+	EXPECT(nr >= 8 && nr < 30);
+	for (i = 3, last = 0; i < nr; i++, last = gap) {
+		gap = sent_at[i] - sent_at[i - 1];
+		EXPECT(gap + PAIR_MS >= last);
+		EXPECT(gap <= 251 * PAIR_MS);
+	}
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_LOST);
+	EXPECT_EQ(pair[0].host.stats.deaths, 1);
+	pair_end();
+}
+
+TEST(stream__idle_peer_is_asked_and_found_dead)
+{
+	begin();
+	drop_all(0);
+	pair_wait(900 * PAIR_MS);
+	EXPECT_EQ(count(0, DMANIC_WIRE_PROBE), 0);
+	pair_wait(200 * PAIR_MS);
+	EXPECT(count(0, DMANIC_WIRE_PROBE) >= 1);
+	pair_wait(2000 * PAIR_MS);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_CLOSED);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_LOST);
+	pair_end();
+}
+
+/* Backwards, and every frame three times */
+TEST(stream__order_does_not_matter)
+{
+	u32 i, k, nr;
+
+	begin();
+	put(0, 14000, 0);
+	put(1, 8, 20000);
+	ask(2, DMANIC_XFER_NOTIFY, 0);
+	ask(3, DMANIC_XFER_ATOMIC, 0);
+	pair_pump(0);
+	nr = pair[0].nr_sent;
+	for (k = 0; k < 3; k++) {
+		for (i = nr; i--;)
+			pair_deliver(0, i);
+		EXPECT_EQ(pair[1].notified, 1);
+		EXPECT_EQ(pair[1].atomics, 1);
+		EXPECT_EQ(pair[1].placed, 14008);
+	}
+	pair_run(10 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 4);
+	EXPECT_EQ(pair[1].placed, 14008);
+	EXPECT(pair[1].host.stats.duplicates > nr);
+	EXPECT(!memcmp(pair[1].memory, source, 14000));
+	pair_end();
+}
+
+/* A frame that comes after the end finds memory that is somebody else's */
+TEST(stream__late_duplicate_is_not_placed)
+{
+	begin();
+	put(0, 1000, 0);
+	pair_pump(0);
+	pair_deliver(0, 0);
+	while (pair[1].nr_sent) {
+		pair_deliver(1, 0);
+		pair_drop(1, 0);
+	}
+	EXPECT_EQ(pair[0].completed, 1);
+	memset(pair[1].memory, 9, 1000);
+	pair_deliver(0, 0);
+	EXPECT_EQ(pair[1].memory[0], 9);
+	EXPECT_EQ(pair[1].placed, 1000);
+	pair_end();
+}
+
+TEST(stream__notify_waits_for_everything_before)
+{
+	begin();
+	put(0, 5000, 0);
+	xfer[1] = pair_write(source, 100, 6000);
+	xfer[1].notifies = true;
+	xfer[1].payload = 42;
+	pair_submit(0, &xfer[1]);
+	pair_pump(0);
+	pair_drop(0, 0);
+	while (pair[0].nr_sent) {
+		pair_deliver(0, 0);
+		pair_drop(0, 0);
+	}
+	EXPECT_EQ(pair[1].notified, 0);
+	EXPECT(pair[1].placed > 3000);
+	pair_run(20 * PAIR_MS);
+	EXPECT_EQ(pair[1].notified, 1);
+	EXPECT_EQ(pair[1].payload[0], 42);
+	EXPECT_EQ(pair[0].completed, 2);
+	pair_end();
+}
+
+TEST(stream__refused_before_acknowledged)
+{
+	u32 i;
+
+	begin();
+	xfer[0] = pair_write(source, 1000, 0);
+	xfer[0].key = 1;
+	xfer[0].notifies = true;
+	pair_submit(0, &xfer[0]);
+	pair_pump(0);
+	pair_deliver(0, 0);
+	/* The ACK arrives, the RESULT does not */
+	for (i = 0; i < pair[1].nr_sent; i++)
+		if (pair_type(1, i) == DMANIC_WIRE_ACK)
+			pair_deliver(1, i);
+	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].una, pair[0].peer->tx[DMANIC_BULK].end);
+	EXPECT_EQ(pair[0].completed, 0);
+	drop_all(1);
+	pair_run(20 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_ACCESS);
+	EXPECT_EQ(pair[1].notified, 0);
+	EXPECT_EQ(pair[1].peer->nr_replies, 0);
+	pair_end();
+}
+
+/* The first piece is refused while the rest is not sent yet: one refusal */
+TEST(stream__refused_in_the_middle)
+{
+	begin();
+	pair[0].peer->granted = 3000;
+	xfer[0] = pair_write(source, 60000, 10000);	/* beyond the end */
+	xfer[0].notifies = true;
+	pair_submit(0, &xfer[0]);
+	put(1, 8, 0);
+	pair_run(20 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 2);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_BOUNDS);
+	EXPECT_EQ(xfer[1].status, 0);
+	EXPECT_EQ(pair[1].host.stats.refused, 1);
+	EXPECT_EQ(pair[1].notified, 0);
+	EXPECT_EQ(pair[1].peer->nr_replies, 0);
+	pair_end();
+}
+
+TEST(stream__atomic_exactly_once)
+{
+	u32 i, k;
+
+	begin();
+	for (i = 0; i < 8; i++)
+		ask(i, DMANIC_XFER_ATOMIC, 0);
+	for (k = 0; k < 6; k++) {
+		pair_pump(0);
+		for (i = 0; i < pair[0].nr_sent; i++)
+			pair_deliver(0, i);
+		drop_all(0);
+		drop_all(1);	/* every answer is lost */
+		pair_wait(20 * PAIR_MS);
+	}
+	EXPECT_EQ(pair[1].atomics, 8);
+	pair_run(600 * PAIR_MS);
+	EXPECT_EQ(pair[1].atomics, 8);
+	EXPECT_EQ(pair[0].completed, 8);
+	EXPECT_EQ(xfer[0].result, 0);
+	EXPECT_EQ(xfer[1].result, 1);
+	EXPECT_EQ(xfer[7].result, 1 + 2 + 3 + 4 + 5 + 6 + 7);
+	pair_end();
+}
+
+TEST(stream__read)
+{
+	begin();
+	memcpy(pair[1].memory, source, PAIR_MEMORY);
+	ask(0, DMANIC_XFER_READ, 50000);
+	ask(1, DMANIC_XFER_READ, 0);
+	pair_run(10 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 2);
+	EXPECT_EQ(xfer[0].result, 50000);
+	EXPECT(!memcmp(sink, source, 50000));
+	EXPECT_EQ(pair[1].reads, 0);
+	EXPECT_EQ(pair[1].peer->nr_replies, 0);
+	pair_end();
+}
+
+TEST(stream__read_is_revoked)
+{
+	begin();
+	pair[1].peer->granted = 1500;
+	ask(0, DMANIC_XFER_READ, 50000);
+	pair_pump(0);
+	pair_deliver(0, 0);
+	EXPECT_EQ(pair[1].reads, 1);
+	dmanic_peer_cancel(pair[1].peer, &pair[1].peer->reply[xfer[0].id & 0xffff].xfer,
+			   DMANIC_STATUS_NO_SEGMENT);
+	EXPECT_EQ(pair[1].reads, 0);
+	pair_run(10 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_NO_SEGMENT);
+	EXPECT_EQ(pair[1].peer->nr_replies, 0);
+	pair_end();
+}
+
+/* Given up: its memory is not read again, and others go on */
+TEST(stream__cancel)
+{
+	u32 i;
+
+	begin();
+	put(0, 30000, 0)->notifies = true;
+	put(1, 1000, 40000);
+	ask(2, DMANIC_XFER_READ, 1000);
+	ask(3, DMANIC_XFER_ATOMIC, 0);
+	pair_pump(0);
+	drop_all(0);
+	for (i = 0; i < 4; i++) {
+		if (i == 1)
+			continue;
+		dmanic_peer_cancel(pair[0].peer, &xfer[i], DMANIC_STATUS_CANCELLED);
+		EXPECT_EQ(xfer[i].status, DMANIC_STATUS_CANCELLED);
+		xfer[i].source = NULL;	/* a fault, if it is read */
+	}
+	EXPECT_EQ(pair[0].completed, 3);
+	pair_run(50 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 4);
+	EXPECT_EQ(xfer[1].status, 0);
+	EXPECT_EQ(pair[1].placed, 1000);
+	EXPECT_EQ(pair[1].notified, 0);
+	EXPECT_EQ(pair[1].atomics, 0);
+	EXPECT_EQ(pair[0].peer->nr_free, pair[0].peer->operations);
+	EXPECT_EQ(pair[1].peer->nr_replies, 0);
+	pair_end();
+}
+
+TEST(stream__urgent_goes_first)
+{
+	begin();
+	put(0, 60000, 0);
+	xfer[1] = pair_write(source, 8, 100);
+	xfer[1].class = DMANIC_URGENT;
+	pair_submit(0, &xfer[1]);
+	pair_pump(0);
+	ASSERT(pair[0].nr_sent > 1);
+	EXPECT(pair[0].sent[0].bytes[2] & DMANIC_WIRE_URGENT);
+	EXPECT(!(pair[0].sent[1].bytes[2] & DMANIC_WIRE_URGENT));
+	pair_end();
+}
+
+/* Somebody's long put does not hold up another's short one */
+TEST(stream__flows_take_turns)
+{
+	struct dmanic_flow other;
+
+	begin();
+	dmanic_flow_init(&other);
+	put(0, 60000, 0);
+	xfer[1] = pair_write(source, 8, 100);
+	dmanic_peer_submit(pair[0].peer, &other, &xfer[1], pair_now);
+	pair[0].peer->granted = 20000;
+	pair_pump(0);
+	while (pair[0].nr_sent) {
+		pair_deliver(0, 0);
+		pair_drop(0, 0);
+	}
+	while (pair[1].nr_sent) {
+		pair_deliver(1, 0);
+		pair_drop(1, 0);
+	}
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT(pair[0].last == &xfer[1]);
+	pair_end();
+}
+
+TEST(stream__grant_is_respected)
+{
+	begin();
+	pair[0].peer->granted = 5000;
+	put(0, 60000, 0);
+	pair_pump(0);
+	EXPECT(pair[0].peer->tx[DMANIC_BULK].flight <= 5000 + 1500);
+	pair_run(20 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	pair_end();
+}
+
+TEST(stream__many_small_ones_share_a_frame)
+{
+	u32 i;
+
+	begin();
+	for (i = 0; i < 20; i++)
+		put(i, 8, i * 100);
+	pair_pump(0);
+	EXPECT_EQ(pair[0].nr_sent, 1);
+	pair_run(5 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 20);
+	EXPECT_EQ(pair[1].placed, 160);
+	pair_end();
+}
+
+/* More operations than ids: they wait, and all end */
+TEST(stream__ids_run_out)
+{
+	struct dmanic_proto_config config = { .operations = 4, .extents = 16, .sent = 16,
+					      .ranges = 4, .early = 2 };
+	u32 i;
+
+	fill();
+	pair_begin_with(config);
+	for (i = 0; i < 60; i++) {
+		if (i % 3 == 2) {
+			ask(i, DMANIC_XFER_ATOMIC, 0);
+		} else {
+			put(i, 100, i * 100)->notifies = true;
+			if (i % 5 == 0)
+				xfer[i].key = 3;
+		}
+	}
+	pair_run(100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 60);
+	EXPECT_EQ(pair[1].atomics, 20);
+	EXPECT_EQ(pair[1].notified, 32);
+	EXPECT_EQ(pair[0].peer->nr_free, 4);
+	EXPECT_EQ(pair[1].peer->nr_replies, 0);
+	pair_end();
+}
+
+TEST(stream__cut_anew_when_the_path_shrinks)
+{
+	u32 i;
+
+	begin();
+	put(0, 20000, 0);
+	for (i = 1; i < 10; i++)
+		put(i, 100, 30000 + 100 * i);
+	pair_pump(0);
+	drop_all(0);
+	dmanic_peer_set_mtu(pair[0].peer, 600, 600);
+	for (i = 0; i < 200 && pair[0].completed < 10; i++) {
+		pair_wait(PAIR_MS);
+		while (pair[0].nr_sent) {
+			EXPECT(pair[0].sent[0].length <= 600);
+			pair_deliver(0, 0);
+			pair_drop(0, 0);
+		}
+		pair_settle();
+	}
+	EXPECT_EQ(pair[0].completed, 10);
+	EXPECT_EQ(pair[1].placed, 20900);
+	EXPECT(!memcmp(pair[1].memory, source, 20000));
+	pair_end();
+}
+
+TEST(stream__device_that_drops)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+
+	begin();
+	put(0, 1000, 0);
+	ASSERT(dmanic_peer_next(pair[0].peer, pair_now, &out));
+	dmanic_peer_unsent(pair[0].peer, &out, pair_now);
+	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].flight, 0);
+	pair_run(PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(pair[0].host.stats.timeouts, 0);
+	pair_end();
+}
+
+/* ---- payload checksums ---- */
+
+static void begin_crc(void)
+{
+	struct dmanic_proto_config config = { .features = DMANIC_WIRE_PAYLOAD_CRC };
+
+	fill();
+	pair_begin_with(config);
+	pair_connect();
+}
+
+TEST(stream__corrupt_payload_is_not_placed)
+{
+	begin_crc();
+	put(0, 1000, 0);
+	pair_pump(0);
+	pair[0].sent[0].bytes[pair[0].sent[0].length - 1] ^= 1;
+	pair_deliver(0, 0);
+	EXPECT_EQ(pair[1].placed, 0);
+	EXPECT_EQ(pair[1].host.stats.dropped[DMANIC_DROP_CORRUPT], 1);
+	pair_drop(0, 0);
+	pair_run(PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT(!memcmp(pair[1].memory, source, 1000));
+	pair_end();
+}
+
+TEST(stream__source_that_changes_fails_alone)
+{
+	struct pair_frame *frame;
+	u32 i;
+
+	begin_crc();
+	put(0, 300, 0);
+	put(1, 300, 1000)->notifies = true;
+	put(2, 300, 2000);
+	for (i = 0; i < 100 && pair[0].completed < 3; i++) {
+		pair_pump(0);
+		while (pair[0].nr_sent) {
+			frame = &pair[0].sent[0];
+			/* The bytes of the second are wrong wherever they are */
+			if (memmem(frame->bytes, frame->length, source + 1000, 300))
+				frame->bytes[frame->length - 1] ^= 1;
+			pair_deliver(0, 0);
+			pair_drop(0, 0);
+		}
+		while (pair[1].nr_sent) {
+			pair_deliver(1, 0);
+			pair_drop(1, 0);
+		}
+		pair_wait(PAIR_MS);
+	}
+	EXPECT_EQ(pair[0].completed, 3);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT_EQ(xfer[1].status, DMANIC_STATUS_SOURCE_CHANGED);
+	EXPECT_EQ(xfer[2].status, 0);
+	EXPECT_EQ(pair[1].notified, 0);
+	EXPECT_EQ(pair[1].placed, 600);
+	pair_end();
+}
+
+/* ---- from a hostile peer ---- */
+
+static void hostile_data(u64 seq, const struct dmanic_record *record, u32 payload)
+{
+	struct dmanic_data data = { .seq = seq, .records = 1 };
+	u8 bytes[2048] = { 0 };
+	u32 at = dmanic_record_encode(bytes, dmanic_data_begin(bytes), record);
+
+	dmanic_data_end(bytes, at, 0, pair[0].peer->local_tag, &data, payload);
+	dmanic_data_seal(bytes, NULL);
+	pair_feed(0, pair[1].address, bytes, at + payload);
+}
+
+TEST(stream__hostile_records_are_counted)
+{
+	struct dmanic_record record = { .type = DMANIC_RECORD_WRITE, .length = 100,
+					.segment = 1, .key = PAIR_KEY };
+	u64 *dropped = pair[0].host.stats.dropped;
+	u64 next;
+
+	begin();
+	next = pair[0].peer->rx[DMANIC_BULK].got.next;
+	hostile_data(next + DMANIC_REACH, &record, 100);
+	hostile_data(U64_MAX - 10, &record, 100);
+	EXPECT_EQ(dropped[DMANIC_DROP_WINDOW], 2);
+	hostile_data(next, &record, 99);
+	hostile_data(next, &record, 101);
+	record.op = 0xffff;
+	hostile_data(next, &record, 100);
+	EXPECT_EQ(dropped[DMANIC_DROP_BAD], 3);
+	EXPECT_EQ(pair[0].peer->rx[DMANIC_BULK].got.next, next);
+	/* For no operation of ours: received, and that is all */
+	record = (struct dmanic_record) { .type = DMANIC_RECORD_RESULT, .op = 5 };
+	hostile_data(next, &record, 0);
+	EXPECT_EQ(dropped[DMANIC_DROP_UNKNOWN_OP], 1);
+	EXPECT_EQ(pair[0].peer->rx[DMANIC_BULK].got.next, next + 1);
+	EXPECT_EQ(pair[0].placed, 0);
+	pair_end();
+}
+
+TEST(stream__ack_of_what_was_not_sent)
+{
+	struct dmanic_ack ack = { .number = 1000, .window = 1 };
+	struct dmanic_tx *tx;
+	u8 bytes[1024];
+	u32 length;
+
+	begin();
+	tx = &pair[0].peer->tx[DMANIC_BULK];
+	ack.stream[DMANIC_BULK].next = tx->next + 1;
+	length = dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack);
+	pair_feed(0, pair[1].address, bytes, length);
+	EXPECT_EQ(pair[0].host.stats.dropped[DMANIC_DROP_BAD], 1);
+	EXPECT(pair[0].peer->granted > 1);
+	ack.stream[DMANIC_BULK].next = tx->next;
+	ack.stream[DMANIC_BULK].reject = U64_MAX;
+	length = dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack);
+	pair_feed(0, pair[1].address, bytes, length);
+	EXPECT_EQ(pair[0].host.stats.dropped[DMANIC_DROP_BAD], 2);
+	put(0, 100, 0);
+	pair_run(PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	pair_end();
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Every frame and record: each field comes back as it went in, at the offset that
+ * Documentation/protocol.rst says; whatever is short, long, unknown or reserved is
+ * refused.
+ *
+ * Sources: driver/proto/wire.c driver/proto/wire_data.c
+ */
+#include "driver/proto/wire.h"
+
+#include <linux/dmanic_ring.h>
+
+#include "unit.h"
+
+static u8 frame[2048];
+static struct dmanic_head head;
+
+static enum dmanic_drop decode(u32 length)
+{
+	return dmanic_head_decode(frame, length, length, &head);
+}
+
+/* After a change of a byte, with the checksum made right again */
+static enum dmanic_drop changed(u32 at, u8 value, u32 length)
+{
+	frame[at] = value;
+	dmanic_head_seal(frame, dmanic_wire_pull(frame, length));
+	return decode(length);
+}
+
+static u64 field(u32 at, u32 bytes)
+{
+	u64 value = 0;
+
+	while (bytes--)
+		value = value << 8 | frame[at++];
+	return value;
+}
+
+static const struct dmanic_hello sample = {
+	.node = 0x01020304, .to = 0x05060708, .incarnation = 0x1112131415161718,
+	.tag = 0x2122232425262728, .mtu = 0x5dc, .features = 1, .operations = 0x100,
+	.version_min = 1, .version_max = 3, .window = 0x40000,
+};
+
+TEST(wire__common_header)
+{
+	u32 length = dmanic_probe_encode(frame, 0xa1a2a3a4a5a6a7a8), i;
+
+	ASSERT_EQ(length, 24);
+	EXPECT_EQ(frame[0], 1);
+	EXPECT_EQ(frame[1], DMANIC_WIRE_PROBE);
+	EXPECT_EQ(field(2, 2), 0);
+	EXPECT_EQ(field(4, 2), 24);
+	EXPECT_EQ(field(6, 2), 0);
+	EXPECT_EQ(field(12, 4), 0);
+	EXPECT(field(16, 8) == 0xa1a2a3a4a5a6a7a8);
+	EXPECT_EQ(decode(length), 0);
+	EXPECT_EQ(decode(60), 0);	/* padding */
+	for (i = 0; i < length; i++)
+		EXPECT_EQ(decode(i), DMANIC_DROP_SHORT);
+	EXPECT_EQ(dmanic_wire_pull(frame, 23), 0);
+	EXPECT_EQ(dmanic_wire_pull(frame, 24), 24);
+	/* The head must be contiguous, the payload need not be */
+	EXPECT_EQ(dmanic_head_decode(frame, 20, 60, &head), DMANIC_DROP_SHORT);
+	EXPECT_EQ(dmanic_head_decode(frame, 60, 24, &head), DMANIC_DROP_SHORT);
+}
+
+TEST(wire__every_bit_of_a_head_counts)
+{
+	u32 length = dmanic_hello_encode(frame, DMANIC_WIRE_ANSWER, 0, 9, &sample), i;
+
+	for (i = 0; i < 8 * length; i++) {
+		frame[i / 8] ^= 1U << i % 8;
+		EXPECT(decode(length) != 0);
+		frame[i / 8] ^= 1U << i % 8;
+	}
+	EXPECT_EQ(decode(length), 0);
+}
+
+TEST(wire__unknown_is_refused)
+{
+	u32 length = dmanic_probe_encode(frame, 1), i;
+
+	for (i = 0; i < 256; i++) {
+		EXPECT_EQ(changed(0, i, length), i == 1 ? 0 : DMANIC_DROP_VERSION);
+		frame[0] = 1;
+	}
+	for (i = 9; i < 256; i++)
+		EXPECT_EQ(changed(1, i, length), DMANIC_DROP_TYPE);
+	EXPECT_EQ(changed(1, 0, length), DMANIC_DROP_TYPE);
+	frame[1] = DMANIC_WIRE_PROBE;
+	for (i = 0; i < 8; i++)
+		EXPECT_EQ(changed(2, 1 << i, length), i ? DMANIC_DROP_TYPE :
+							  DMANIC_DROP_AUTH);
+	frame[2] = 0;
+	EXPECT_EQ(changed(3, 1, length), DMANIC_DROP_TYPE);
+	frame[3] = 0;
+	EXPECT_EQ(changed(13, 1, length), DMANIC_DROP_TYPE);	/* a crc of nothing */
+	frame[13] = 0;
+	EXPECT_EQ(changed(7, 1, length + 1), DMANIC_DROP_BAD);	/* a payload */
+	EXPECT_EQ(changed(7, 1, length), DMANIC_DROP_SHORT);
+}
+
+TEST(wire__another_version_keeps_type_and_tag)
+{
+	u32 length = dmanic_hello_encode(frame, DMANIC_WIRE_INIT, 0, 0, &sample);
+
+	EXPECT_EQ(changed(0, 9, length), DMANIC_DROP_VERSION);
+	EXPECT_EQ(head.version, 9);
+	EXPECT_EQ(head.type, DMANIC_WIRE_INIT);
+}
+
+TEST(wire__hello)
+{
+	u32 length = dmanic_hello_encode(frame, DMANIC_WIRE_ANSWER, DMANIC_WIRE_DONE, 7,
+					 &sample), i;
+	struct dmanic_hello hello;
+
+	ASSERT_EQ(length, 64);
+	ASSERT_EQ(decode(length), 0);
+	EXPECT_EQ(head.flags, DMANIC_WIRE_DONE);
+	EXPECT_EQ(head.tag, 7);
+	EXPECT_EQ(field(24, 4), sample.node);
+	EXPECT_EQ(field(28, 4), sample.to);
+	EXPECT(field(32, 8) == sample.incarnation);
+	EXPECT(field(40, 8) == sample.tag);
+	EXPECT_EQ(field(48, 4), sample.mtu);
+	EXPECT_EQ(field(52, 4), sample.features);
+	EXPECT_EQ(field(56, 2), sample.operations);
+	EXPECT_EQ(field(58, 1), sample.version_min);
+	EXPECT_EQ(field(59, 1), sample.version_max);
+	EXPECT_EQ(field(60, 4), sample.window);
+	EXPECT_EQ(dmanic_hello_decode(frame, &head, &hello), 0);
+	EXPECT(!memcmp(&hello, &sample, sizeof(hello)));
+	for (i = 24; i < 64; i++) {
+		head.head_length = i;
+		EXPECT_EQ(dmanic_hello_decode(frame, &head, &hello), DMANIC_DROP_SHORT);
+	}
+}
+
+static enum dmanic_drop hello_with(u8 type, struct dmanic_hello hello)
+{
+	u32 length = dmanic_hello_encode(frame, type, 0, 0, &hello);
+
+	if (decode(length))
+		return DMANIC_DROPS;
+	return dmanic_hello_decode(frame, &head, &hello);
+}
+
+TEST(wire__hello_values)
+{
+	struct dmanic_hello hello = sample;
+
+	EXPECT_EQ(hello_with(DMANIC_WIRE_INIT, hello), 0);
+	EXPECT_EQ(hello_with(DMANIC_WIRE_HELLO, hello), DMANIC_DROP_BAD); /* a tag */
+	hello.tag = 0;
+	EXPECT_EQ(hello_with(DMANIC_WIRE_HELLO, hello), 0);
+	EXPECT_EQ(hello_with(DMANIC_WIRE_INIT, hello), DMANIC_DROP_BAD);
+	hello.to = DMANIC_WIRE_NOBODY;
+	EXPECT_EQ(hello_with(DMANIC_WIRE_HELLO, hello), 0);
+	hello.tag = 1;
+	EXPECT_EQ(hello_with(DMANIC_WIRE_INIT, hello), DMANIC_DROP_BAD);
+	hello = sample;
+	hello.node = DMANIC_WIRE_NOBODY;
+	EXPECT_EQ(hello_with(DMANIC_WIRE_INIT, hello), DMANIC_DROP_BAD);
+	hello = sample;
+	hello.mtu = DMANIC_WIRE_MTU_MIN - 1;
+	EXPECT_EQ(hello_with(DMANIC_WIRE_INIT, hello), DMANIC_DROP_BAD);
+	hello = sample;
+	hello.operations = 0;
+	EXPECT_EQ(hello_with(DMANIC_WIRE_INIT, hello), DMANIC_DROP_BAD);
+	hello = sample;
+	hello.version_min = 4;
+	EXPECT_EQ(hello_with(DMANIC_WIRE_INIT, hello), DMANIC_DROP_BAD);
+	hello = sample;
+	hello.window = 0;
+	EXPECT_EQ(hello_with(DMANIC_WIRE_INIT, hello), DMANIC_DROP_BAD);
+}
+
+TEST(wire__refuse_and_reset)
+{
+	struct dmanic_refuse refuse = { 5, DMANIC_REFUSE_BUSY, 1, 2 }, got;
+	u32 length = dmanic_refuse_encode(frame, 8, &refuse), node;
+	u64 incarnation;
+
+	ASSERT_EQ(length, 32);
+	ASSERT_EQ(decode(length), 0);
+	EXPECT_EQ(dmanic_refuse_decode(frame, &head, &got), 0);
+	EXPECT_EQ(got.node, 5);
+	EXPECT_EQ(got.reason, DMANIC_REFUSE_BUSY);
+	EXPECT_EQ(got.version_min, 1);
+	EXPECT_EQ(got.version_max, 2);
+	EXPECT_EQ(field(28, 1), DMANIC_REFUSE_BUSY);
+	head.head_length = 31;
+	EXPECT_EQ(dmanic_refuse_decode(frame, &head, &got), DMANIC_DROP_SHORT);
+	length = dmanic_reset_encode(frame, 9, 3, 0x1234567890);
+	ASSERT_EQ(length, 40);
+	ASSERT_EQ(decode(length), 0);
+	EXPECT_EQ(dmanic_reset_decode(frame, &head, &node, &incarnation), 0);
+	EXPECT_EQ(node, 3);
+	EXPECT_EQ(incarnation, 0x1234567890);
+	EXPECT_EQ(field(32, 8), 0x1234567890);
+	head.head_length = 39;
+	EXPECT_EQ(dmanic_reset_decode(frame, &head, &node, &incarnation),
+		  DMANIC_DROP_SHORT);
+}
+
+TEST(wire__ack)
+{
+	struct dmanic_ack ack = {
+		.number = 1, .echo = 2, .held = 3, .window = 4, .duplicates = 5,
+		.stream = { { 10, 11, 12, 1 }, { 20, 21, U64_MAX, 2 } },
+		.range = { { 0, 7 }, { 5, 6 }, { 100, 200 } },
+	}, got = { 0 };
+	u32 length = dmanic_ack_encode(frame, 6, &ack), i;
+
+	ASSERT_EQ(length, 96 + 24);
+	ASSERT_EQ(decode(length), 0);
+	ASSERT_EQ(dmanic_ack_decode(frame, &head, &got), 0);
+	EXPECT(!memcmp(&got, &ack, sizeof(got)));
+	EXPECT_EQ(field(24, 4), 1);
+	EXPECT_EQ(field(44, 2), 1);
+	EXPECT_EQ(field(46, 2), 2);
+	EXPECT_EQ(field(48, 8), 10);
+	EXPECT_EQ(field(72, 8), 20);
+	EXPECT_EQ(field(96, 4), 0);
+	EXPECT_EQ(field(100, 4), 7);
+	for (i = 24; i < length; i++) {
+		head.head_length = i;
+		EXPECT_EQ(dmanic_ack_decode(frame, &head, &got), DMANIC_DROP_SHORT);
+	}
+	head.head_length = length + 8;
+	EXPECT_EQ(dmanic_ack_decode(frame, &head, &got), DMANIC_DROP_SHORT);
+	head.head_length = length;
+	frame[103] = 0;		/* an empty range */
+	EXPECT_EQ(dmanic_ack_decode(frame, &head, &got), DMANIC_DROP_BAD);
+	frame[47] = DMANIC_WIRE_RANGES;
+	EXPECT_EQ(dmanic_ack_decode(frame, &head, &got), DMANIC_DROP_BAD);
+}
+
+/* ---- records ---- */
+
+static const struct dmanic_record samples[] = {
+	{ .type = DMANIC_RECORD_WRITE, .flags = 1, .op = 1, .length = 100, .segment = 3,
+	  .key = 4, .offset = 5 },
+	{ .type = DMANIC_RECORD_STRIDED, .op = 1, .length = 60, .segment = 3, .key = 4,
+	  .offset = 5, .position = 6, .block = 7, .stride = 8 },
+	{ .type = DMANIC_RECORD_NOTIFY, .op = 2, .segment = 3, .key = 4, .value = 5 },
+	{ .type = DMANIC_RECORD_READ, .op = 2, .segment = 3, .key = 4, .offset = 5,
+	  .value = 6, .block = 7, .stride = 8 },
+	{ .type = DMANIC_RECORD_ATOMIC, .opcode = DMANIC_OP_SWAP, .op = 2, .segment = 3,
+	  .key = 4, .offset = 5, .value = 6, .compare = 7 },
+	{ .type = DMANIC_RECORD_DATA, .op = 2, .length = 40, .position = 9 },
+	{ .type = DMANIC_RECORD_RESULT, .op = 2, .status = 5, .value = 1ULL << 60 },
+	{ .type = DMANIC_RECORD_SKIP, .flags = 2, .op = 2, .length = 1 },
+};
+
+static const u32 sizes[] = { 32, 48, 32, 48, 48, 24, 24, 16 };
+
+/* A frame with one record; its head is decoded */
+static u32 frame_of(const struct dmanic_record *record)
+{
+	struct dmanic_data data = { .seq = 1000, .stamp = 7, .records = 1 };
+	u32 at = dmanic_record_encode(frame, dmanic_data_begin(frame), record);
+
+	dmanic_data_end(frame, at, DMANIC_WIRE_URGENT, 3, &data,
+			dmanic_record_payload(record));
+	dmanic_data_seal(frame, NULL);
+	if (dmanic_head_decode(frame, at + dmanic_record_payload(record),
+			       at + dmanic_record_payload(record), &head))
+		UNIT_FAIL("type %u", record->type);
+	return at;
+}
+
+TEST(wire__data_header)
+{
+	u32 length = frame_of(&samples[2]);
+	struct dmanic_data data;
+
+	EXPECT_EQ(length, 72);
+	EXPECT_EQ(field(24, 8), 1000);
+	EXPECT_EQ(field(32, 4), 7);
+	EXPECT_EQ(field(36, 2), 1);
+	EXPECT_EQ(dmanic_data_decode(frame, &head, &data), 0);
+	EXPECT_EQ(data.seq, 1000);
+	frame[39] = 1;
+	EXPECT_EQ(dmanic_data_decode(frame, &head, &data), DMANIC_DROP_TYPE);
+	frame[39] = 0;
+	frame[37] = 0;
+	EXPECT_EQ(dmanic_data_decode(frame, &head, &data), DMANIC_DROP_BAD);
+	frame[37] = DMANIC_WIRE_RECORDS + 1;
+	EXPECT_EQ(dmanic_data_decode(frame, &head, &data), DMANIC_DROP_BAD);
+	head.head_length = 39;
+	EXPECT_EQ(dmanic_data_decode(frame, &head, &data), DMANIC_DROP_SHORT);
+}
+
+TEST(wire__every_record)
+{
+	struct dmanic_record got;
+	u32 i, k, at, length;
+
+	for (i = 0; i < ARRAY_SIZE(samples); i++) {
+		EXPECT_EQ(dmanic_record_size(samples[i].type), sizes[i]);
+		length = frame_of(&samples[i]);
+		EXPECT_EQ(length, 40 + sizes[i]);
+		at = 40;
+		EXPECT_EQ(dmanic_record_decode(frame, &head, &at, &got), 0);
+		EXPECT_EQ(at, length);
+		EXPECT(!memcmp(&got, &samples[i], sizeof(got)));
+		for (k = 40; k < length; k++) {
+			head.head_length = k;
+			at = 40;
+			EXPECT_EQ(dmanic_record_decode(frame, &head, &at, &got),
+				  DMANIC_DROP_SHORT);
+		}
+		head.head_length = length;
+		frame[43] = 1;	/* reserved */
+		at = 40;
+		EXPECT_EQ(dmanic_record_decode(frame, &head, &at, &got),
+			  DMANIC_DROP_TYPE);
+		frame[43] = 0;
+		frame[41] = 0x80;	/* no such flag */
+		at = 40;
+		EXPECT_EQ(dmanic_record_decode(frame, &head, &at, &got),
+			  DMANIC_DROP_TYPE);
+	}
+	frame[41] = 0;
+	for (i = 0; i < 256; i++) {
+		if (i && i < DMANIC_RECORD_TYPES)
+			continue;
+		frame[40] = i;
+		at = 40;
+		EXPECT_EQ(dmanic_record_decode(frame, &head, &at, &got),
+			  DMANIC_DROP_TYPE);
+	}
+}
+
+static enum dmanic_drop record_with(struct dmanic_record record)
+{
+	struct dmanic_record got;
+	u32 at = 40;
+
+	frame_of(&record);
+	return dmanic_record_decode(frame, &head, &at, &got);
+}
+
+TEST(wire__record_values)
+{
+	struct dmanic_record record = samples[1];
+
+	record.block = 0;
+	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
+	record = samples[1];
+	record.stride = 6;
+	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
+	record = samples[1];
+	record.position = U64_MAX;
+	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
+	record = samples[3];
+	record.stride = 6;
+	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
+	record.block = 0;
+	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
+	record = samples[4];
+	record.opcode = DMANIC_OP_LIST;
+	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
+	record = samples[5];
+	record.length = 0;
+	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
+	record = samples[6];
+	record.status = DMANIC_STATUS_COUNT;
+	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
+	record = samples[7];
+	record.length = 0;
+	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
+	record.length = DMANIC_WIRE_FRAME_MAX + 1;
+	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
+}
+
+/* What pieces say together is what the whole said */
+TEST(wire__cut)
+{
+	static u8 piece[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_record record, got;
+	struct dmanic_data data;
+	u32 types[] = { 0, 1, 5 }, i, from, length, at;
+
+	for (i = 0; i < 3; i++) {
+		record = samples[types[i]];
+		record.length = 1000;
+		at = dmanic_record_encode(frame, dmanic_data_begin(frame), &record);
+		data = (struct dmanic_data) { .seq = 5000, .stamp = 1, .records = 1 };
+		dmanic_data_end(frame, at, DMANIC_WIRE_NOW, 3, &data, 1000);
+		for (from = 0; from < 1000; from += length) {
+			length = 1000 - from > 300 ? 300 : 1000 - from;
+			EXPECT_EQ(dmanic_data_cut(frame, from, length, piece), at);
+			dmanic_data_seal(piece, NULL);
+			ASSERT_EQ(dmanic_head_decode(piece, at, at + length, &head), 0);
+			EXPECT_EQ(head.payload_length, length);
+			EXPECT_EQ(head.flags, from == 900 ? DMANIC_WIRE_NOW : 0);
+			ASSERT_EQ(dmanic_data_decode(piece, &head, &data), 0);
+			EXPECT_EQ(data.seq, 5000 + from);
+			at = 40;
+			ASSERT_EQ(dmanic_record_decode(piece, &head, &at, &got), 0);
+			EXPECT_EQ(got.length, length);
+			EXPECT_EQ(got.offset, record.offset + (i ? 0 : from));
+			EXPECT_EQ(got.position, record.position + (i ? from : 0));
+		}
+	}
+}
