@@ -133,6 +133,17 @@ static inline u32 pair_atomic(struct dmanic_peer *peer, const struct dmanic_reco
 	return DMANIC_STATUS_OK;
 }
 
+/* Each side has one export, and tells what was asked */
+static inline u32 pair_lookup(struct dmanic_peer *peer, struct dmanic_lookup *lookup)
+{
+	(void)peer;
+	if (lookup->kind || *lookup->name)
+		return DMANIC_STATUS_NO_SEGMENT;
+	lookup->rights = 1;
+	lookup->length = 2;
+	return DMANIC_STATUS_OK;
+}
+
 static inline u32 pair_read_begin(struct dmanic_peer *peer,
 				  const struct dmanic_record *record,
 				  struct dmanic_xfer *xfer)
@@ -206,6 +217,7 @@ static const struct dmanic_env pair_env = {
 	.place = pair_place,
 	.notify = pair_notify,
 	.atomic = pair_atomic,
+	.lookup = pair_lookup,
 	.read_begin = pair_read_begin,
 	.read_end = pair_read_end,
 	.place_read = pair_place_read,

@@ -254,9 +254,11 @@ static const struct dmanic_record samples[] = {
 	{ .type = DMANIC_RECORD_DATA, .op = 2, .length = 40, .position = 9 },
 	{ .type = DMANIC_RECORD_RESULT, .op = 2, .status = 5, .value = 1ULL << 60 },
 	{ .type = DMANIC_RECORD_SKIP, .flags = 2, .op = 2, .length = 1 },
+	{ .type = DMANIC_RECORD_FOUND, .op = 2, .segment = 3, .key = 4, .block = 5,
+	  .value = 1ULL << 60 },
 };
 
-static const u32 sizes[] = { 32, 48, 32, 48, 48, 24, 24, 16 };
+static const u32 sizes[] = { 32, 48, 32, 48, 48, 24, 24, 16, 32 };
 
 /* A frame with one record; its head is decoded */
 static u32 frame_of(const struct dmanic_record *record)

@@ -285,6 +285,14 @@ static u32 node_atomic(struct dmanic_peer *peer, const struct dmanic_record *rec
 	return DMANIC_STATUS_OK;
 }
 
+/* Nobody asks here: names are the kernel's */
+static u32 node_lookup(struct dmanic_peer *peer, struct dmanic_lookup *lookup)
+{
+	(void)peer;
+	(void)lookup;
+	return DMANIC_STATUS_NO_SEGMENT;
+}
+
 static u32 node_read_begin(struct dmanic_peer *peer, const struct dmanic_record *record,
 			   struct dmanic_xfer *xfer)
 {
@@ -374,6 +382,7 @@ const struct dmanic_env sim_env = {
 	.place = node_place,
 	.notify = node_notify,
 	.atomic = node_atomic,
+	.lookup = node_lookup,
 	.read_begin = node_read_begin,
 	.read_end = node_read_end,
 	.place_read = node_place_read,
