@@ -75,6 +75,7 @@ void request_begin(struct request *request, int command, int flags);
 void request_model(struct request *request, const struct model *model);
 int request_send(struct request *request, mnl_cb_t callback, void *data);
 int netlink_find_family(void);
+bool fabric_on_netdevs(void);
 
 int fabric_add(struct fabric *added, const char *letter, unsigned int nodes,
 	       const struct model *model);

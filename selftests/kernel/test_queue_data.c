@@ -423,6 +423,8 @@ TEST_F_TIMEOUT(data, batches_of_small_ones_move_exactly, 120)
 	struct dmanic_sqe last = sqe_move(DMANIC_OP_WRITE, self->local.id, 0,
 					  self->handle, 0, 0);
 
+	if (fabric_on_netdevs())
+		SKIP("writes that overlap may be placed in another order");
 	ASSERT_TRUE(twins.local && twins.remote);
 	fill(self->local.data, SIDE, 1);
 	fill(self->remote.data, SIDE, 2);
