@@ -188,14 +188,26 @@ static bool ether_crc_on(struct net_device *dev, u32 crc)
 	return hardware;
 }
 
+/*
+ * Where frames stay in this machine, they wait for a CPU rather than for a wire: that
+ * is no queue that sending less would shorten, and no sign of loss.
+ */
+#define ETHER_TARGET_NS		(200 * NSEC_PER_USEC)
+#define ETHER_TARGET_HERE_NS	(2 * NSEC_PER_MSEC)
+#define ETHER_RTO_NS		(4 * NSEC_PER_MSEC)
+#define ETHER_RTO_HERE_NS	(20 * NSEC_PER_MSEC)
+
 static void ether_init(struct ether_node *en, const struct ether_config *config)
 {
+	bool hardware = ether_crc_on(config->dev, DMANIC_CRC_AUTO);
 	struct dmanic_proto_config proto = {
 		.node = config->id,
 		.incarnation = en->node.incarnation,
 		.mtu = dmanic_ether_mtu(config->dev),
 		.super = dmanic_ether_super(config->dev),
 		.dead_ns = config->dead_ns,
+		.target_ns = hardware ? ETHER_TARGET_NS : ETHER_TARGET_HERE_NS,
+		.rto_ns = hardware ? ETHER_RTO_NS : ETHER_RTO_HERE_NS,
 	};
 
 	en->info.ethertype = config->ethertype;

@@ -349,11 +349,9 @@ static void port_set_mtu(struct ether_port *port)
 
 	list_for_each_entry(en, &port->nodes, entry) {
 		spin_lock_bh(&en->lock);
-		en->host.config.mtu = mtu;
-		en->host.config.super = super;
-		/* What the other side takes it said when we connected */
+		dmanic_host_set_mtu(&en->host, mtu, super);
 		hash_for_each(en->peers, i, ep, entry)
-			dmanic_peer_set_mtu(&ep->peer, min(mtu, ep->peer.mtu), super);
+			dmanic_peer_set_mtu(&ep->peer);
 		spin_unlock_bh(&en->lock);
 		en->info.path = dmanic_ether_path(port->dev, ntohs(port->taker.type));
 	}

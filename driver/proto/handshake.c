@@ -171,8 +171,8 @@ static void handshake_pair(struct dmanic_peer *peer, const struct dmanic_frame *
 	peer->remote_tag = hello->tag;
 	peer->address = frame->from;
 	peer->incarnation = hello->incarnation;
-	peer->mtu = min(config->mtu, hello->mtu);
-	peer->super = max(config->super, peer->mtu);
+	peer->their_mtu = hello->mtu;
+	dmanic_peer_set_mtu(peer);
 	peer->features = config->features & hello->features;
 	peer->operations = min_t(u32, config->operations, hello->operations);
 	peer->their_operations = peer->operations;

@@ -26,6 +26,20 @@ static u64 host_time_or(u64 value, u64 otherwise)
 }
 
 /**
+ * dmanic_host_set_mtu() - what the device takes; then dmanic_peer_set_mtu() for peers
+ * @host: this node
+ * @mtu: longest frame of the path
+ * @super: longest frame the link takes and cuts; less than @mtu: it cuts none
+ */
+void dmanic_host_set_mtu(struct dmanic_host *host, u32 mtu, u32 super)
+{
+	struct dmanic_proto_config *own = &host->config;
+
+	own->mtu = clamp(mtu, DMANIC_WIRE_MTU_MIN, DMANIC_WIRE_FRAME_MAX);
+	own->super = clamp(super, own->mtu, DMANIC_WIRE_FRAME_MAX);
+}
+
+/**
  * dmanic_host_init() - this node
  * @host: out
  * @env: its surroundings
@@ -39,9 +53,7 @@ void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
 	memset(host, 0, sizeof(*host));
 	host->env = env;
 	*own = *config;
-	own->mtu = clamp(host_or(own->mtu, 1500), DMANIC_WIRE_MTU_MIN,
-			 DMANIC_WIRE_FRAME_MAX);
-	own->super = clamp(host_or(own->super, own->mtu), own->mtu, DMANIC_WIRE_FRAME_MAX);
+	dmanic_host_set_mtu(host, host_or(own->mtu, 1500), own->super);
 	own->operations = host_or(own->operations, 256);
 	own->extents = host_or(own->extents, 1024);
 	own->sent = host_or(own->sent, 4096);

@@ -137,8 +137,8 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->nr_free = 0;
 	for (i = config->operations; i--;)
 		peer->free_slot[peer->nr_free++] = i;
-	peer->mtu = config->mtu;
-	peer->super = config->super;
+	peer->their_mtu = DMANIC_WIRE_FRAME_MAX;
+	dmanic_peer_set_mtu(peer);
 	peer->hello_now = false;
 	peer->hello_at = DMANIC_NEVER;
 	peer->waiting = DMANIC_NEVER;
@@ -216,17 +216,17 @@ bool dmanic_peer_idle(const struct dmanic_peer *peer)
 }
 
 /**
- * dmanic_peer_set_mtu() - the path changed
+ * dmanic_peer_set_mtu() - the path changed: dmanic_host_set_mtu() was called
  * @peer: to whom
- * @mtu: longest frame now; what the other side takes at most still holds
- * @super: longest frame the link takes
  *
  * What is under way is cut anew when it has to be sent again.
  */
-void dmanic_peer_set_mtu(struct dmanic_peer *peer, u32 mtu, u32 super)
+void dmanic_peer_set_mtu(struct dmanic_peer *peer)
 {
-	peer->mtu = max(mtu, DMANIC_WIRE_MTU_MIN);
-	peer->super = clamp(super, peer->mtu, DMANIC_WIRE_FRAME_MAX);
+	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
+
+	peer->mtu = min(config->mtu, peer->their_mtu);
+	peer->super = max(config->super, peer->mtu);
 }
 
 /* ---- time ---- */

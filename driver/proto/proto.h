@@ -583,6 +583,7 @@ enum dmanic_peer_state {
  * @local_tag: frames to us carry it
  * @remote_tag: frames to it
  * @incarnation: of it, 0: never connected
+ * @their_mtu: longest frame it takes
  * @mtu: longest frame of both
  * @super: longest frame to hand to the link
  * @features: of both
@@ -636,6 +637,7 @@ struct dmanic_peer {
 	u64 local_tag;
 	u64 remote_tag;
 	u64 incarnation;
+	u32 their_mtu;
 	u32 mtu;
 	u32 super;
 	u32 features;
@@ -690,12 +692,13 @@ void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
 struct dmanic_peer *dmanic_host_receive(struct dmanic_host *host,
 					const struct dmanic_frame *frame, u64 now,
 					struct dmanic_out *answer);
+void dmanic_host_set_mtu(struct dmanic_host *host, u32 mtu, u32 super);
 void dmanic_host_hello(struct dmanic_host *host, struct dmanic_out *out);
 
 /* peer.c */
 size_t dmanic_peer_bytes(const struct dmanic_host *host);
 void dmanic_peer_init(struct dmanic_peer *peer, struct dmanic_host *host, u32 node);
-void dmanic_peer_set_mtu(struct dmanic_peer *peer, u32 mtu, u32 super);
+void dmanic_peer_set_mtu(struct dmanic_peer *peer);
 u64 dmanic_peer_deadline(const struct dmanic_peer *peer, u64 now);
 void dmanic_peer_timer(struct dmanic_peer *peer, u64 now);
 void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *out);

@@ -103,7 +103,8 @@ static void rate_judge(struct dmanic_peer *peer)
 		sample = (rate->round_lost * 1000 << RATE_LOSS_SHIFT) / total;
 		rate->loss = (15 * rate->loss + sample) / 16;
 	}
-	queue = delay == DMANIC_NEVER ? 0 : delay - rate->rtt_min;
+	/* What was the shortest may have been of a period that is over */
+	queue = delay == DMANIC_NEVER || delay < rate->rtt_min ? 0 : delay - rate->rtt_min;
 	if (queue > target) {
 		/* Never to less than half in a round */
 		rate->window -= rate->window * min((queue - target) * 100 / delay, 50ULL) /

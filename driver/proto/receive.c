@@ -32,7 +32,7 @@ static enum dmanic_drop receive_check(const struct dmanic_peer *peer,
 				      const struct dmanic_head *head,
 				      const struct dmanic_data *data, u64 *end)
 {
-	u32 i, at = sizeof(u64) * 5, payload = 0;
+	u32 i, at = DMANIC_WIRE_DATA_HEAD, payload = 0;
 	struct dmanic_record record;
 	enum dmanic_drop drop;
 	u64 seq = data->seq;
@@ -256,7 +256,7 @@ static void receive_records(struct dmanic_peer *peer, u8 class,
 			    const struct dmanic_head *head,
 			    const struct dmanic_data *data, bool *fresh, u64 now)
 {
-	u32 i, at = sizeof(u64) * 5, payload = head->head_length;
+	u32 i, at = DMANIC_WIRE_DATA_HEAD, payload = head->head_length;
 	struct dmanic_record record;
 	u64 seq = data->seq;
 

@@ -23,6 +23,7 @@
 #define DMANIC_WIRE_MAX		1
 
 #define DMANIC_WIRE_COMMON	24U	/* bytes every frame begins with */
+#define DMANIC_WIRE_DATA_HEAD	40U	/* bytes before the first record */
 #define DMANIC_WIRE_HEAD_MAX	1024U	/* no head is longer */
 #define DMANIC_WIRE_FRAME_MAX	65535U	/* no frame is longer */
 #define DMANIC_WIRE_MTU_MIN	512U	/* less is no path for us */

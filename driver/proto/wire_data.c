@@ -58,34 +58,15 @@ u32 dmanic_data_begin(void *frame)
 	return sizeof(struct wire_data);
 }
 
-/**
- * dmanic_record_encode() - add a record
- * @frame: of dmanic_data_begin()
- * @at: where it goes; there is room for dmanic_record_size()
- * @record: it
- *
- * Return: where the next one goes.
- */
-u32 dmanic_record_encode(void *frame, u32 at, const struct dmanic_record *record)
+/* What is asked of the other side */
+static void record_encode_request(void *to, const struct dmanic_record *record)
 {
-	void *to = (u8 *)frame + at;
-	struct wire_record *wire = to;
 	struct wire_strided *strided = to;
-	struct wire_read_data *data = to;
 	struct wire_atomic *atomic = to;
 	struct wire_notify *notify = to;
-	struct wire_result *result = to;
-	struct wire_lookup *lookup = to;
-	struct wire_found *found = to;
 	struct wire_write *write = to;
-	struct wire_skip *skip = to;
 	struct wire_read *read = to;
 
-	memset(to, 0, record_size[record->type]);
-	wire->type = record->type;
-	wire->flags = record->flags;
-	wire->opcode = record->opcode;
-	wire->op = cpu_to_be32(record->op);
 	switch (record->type) {
 	case DMANIC_RECORD_STRIDED:
 		strided->position = cpu_to_be64(record->position);
@@ -118,6 +99,19 @@ u32 dmanic_record_encode(void *frame, u32 at, const struct dmanic_record *record
 		atomic->operand = cpu_to_be64(record->value);
 		atomic->compare = cpu_to_be64(record->compare);
 		break;
+	}
+}
+
+/* What it is owed, what is nothing, and the question where an export is */
+static void record_encode_answer(void *to, const struct dmanic_record *record)
+{
+	struct wire_read_data *data = to;
+	struct wire_result *result = to;
+	struct wire_lookup *lookup = to;
+	struct wire_found *found = to;
+	struct wire_skip *skip = to;
+
+	switch (record->type) {
 	case DMANIC_RECORD_DATA:
 		data->length = cpu_to_be32(record->length);
 		data->position = cpu_to_be64(record->position);
@@ -143,6 +137,30 @@ u32 dmanic_record_encode(void *frame, u32 at, const struct dmanic_record *record
 		found->length = cpu_to_be64(record->value);
 		break;
 	}
+}
+
+/**
+ * dmanic_record_encode() - add a record
+ * @frame: of dmanic_data_begin()
+ * @at: where it goes; there is room for dmanic_record_size()
+ * @record: it
+ *
+ * Return: where the next one goes.
+ */
+u32 dmanic_record_encode(void *frame, u32 at, const struct dmanic_record *record)
+{
+	void *to = (u8 *)frame + at;
+	struct wire_record *wire = to;
+
+	memset(to, 0, record_size[record->type]);
+	wire->type = record->type;
+	wire->flags = record->flags;
+	wire->opcode = record->opcode;
+	wire->op = cpu_to_be32(record->op);
+	if (record->type <= DMANIC_RECORD_ATOMIC)
+		record_encode_request(to, record);
+	else
+		record_encode_answer(to, record);
 	return at + record_size[record->type];
 }
 
@@ -270,6 +288,86 @@ static enum dmanic_drop record_check(const struct dmanic_record *record)
 	return DMANIC_DROP_NONE;
 }
 
+/* Both return what must be zero */
+static __be32 record_decode_request(const void *from, struct dmanic_record *record)
+{
+	const struct wire_strided *strided = from;
+	const struct wire_atomic *atomic = from;
+	const struct wire_notify *notify = from;
+	const struct wire_write *write = from;
+	const struct wire_read *read = from;
+
+	switch (record->type) {
+	case DMANIC_RECORD_STRIDED:
+		record->position = be64_to_cpu(strided->position);
+		record->block = be32_to_cpu(strided->block);
+		record->stride = be32_to_cpu(strided->stride);
+		fallthrough;
+	case DMANIC_RECORD_WRITE:
+		record->length = be32_to_cpu(write->length);
+		record->segment = be32_to_cpu(write->segment);
+		record->key = be64_to_cpu(write->key);
+		record->offset = be64_to_cpu(write->offset);
+		return 0;
+	case DMANIC_RECORD_NOTIFY:
+		record->segment = be32_to_cpu(notify->irq);
+		record->key = be64_to_cpu(notify->key);
+		record->value = be64_to_cpu(notify->payload);
+		return notify->reserved;
+	case DMANIC_RECORD_READ:
+		record->segment = be32_to_cpu(read->segment);
+		record->key = be64_to_cpu(read->key);
+		record->offset = be64_to_cpu(read->offset);
+		record->value = be64_to_cpu(read->bytes);
+		record->block = be32_to_cpu(read->block);
+		record->stride = be32_to_cpu(read->stride);
+		return read->reserved;
+	default:
+		record->segment = be32_to_cpu(atomic->segment);
+		record->key = be64_to_cpu(atomic->key);
+		record->offset = be64_to_cpu(atomic->offset);
+		record->value = be64_to_cpu(atomic->operand);
+		record->compare = be64_to_cpu(atomic->compare);
+		return atomic->reserved;
+	}
+}
+
+static __be32 record_decode_answer(const void *from, struct dmanic_record *record)
+{
+	const struct wire_read_data *data = from;
+	const struct wire_result *result = from;
+	const struct wire_lookup *lookup = from;
+	const struct wire_found *found = from;
+	const struct wire_skip *skip = from;
+
+	switch (record->type) {
+	case DMANIC_RECORD_DATA:
+		record->length = be32_to_cpu(data->length);
+		record->position = be64_to_cpu(data->position);
+		return data->reserved;
+	case DMANIC_RECORD_RESULT:
+		record->status = be32_to_cpu(result->status);
+		record->value = be64_to_cpu(result->value);
+		return result->reserved;
+	case DMANIC_RECORD_LOOKUP:
+		record->segment = be32_to_cpu(lookup->segment);
+		record->key = be64_to_cpu(lookup->key);
+		record->value = be64_to_cpu(lookup->secret[0]);
+		record->compare = be64_to_cpu(lookup->secret[1]);
+		record->name = (const char *)lookup->name;
+		return lookup->reserved;
+	case DMANIC_RECORD_FOUND:
+		record->block = be32_to_cpu(found->rights);
+		record->segment = be32_to_cpu(found->segment);
+		record->key = be64_to_cpu(found->key);
+		record->value = be64_to_cpu(found->length);
+		return 0;
+	default:
+		record->length = be32_to_cpu(skip->length);
+		return skip->reserved;
+	}
+}
+
 /**
  * dmanic_record_decode() - the next record
  * @frame: the frame
@@ -286,17 +384,7 @@ enum dmanic_drop dmanic_record_decode(const void *frame, const struct dmanic_hea
 {
 	const void *from = (const u8 *)frame + *at;
 	const struct wire_record *wire = from;
-	const struct wire_strided *strided = from;
-	const struct wire_read_data *data = from;
-	const struct wire_atomic *atomic = from;
-	const struct wire_notify *notify = from;
-	const struct wire_result *result = from;
-	const struct wire_lookup *lookup = from;
-	const struct wire_found *found = from;
-	const struct wire_write *write = from;
-	const struct wire_skip *skip = from;
-	const struct wire_read *read = from;
-	__be32 reserved = 0;
+	__be32 reserved;
 
 	if (*at > head->head_length || head->head_length - *at < sizeof(*wire))
 		return DMANIC_DROP_SHORT;
@@ -312,71 +400,11 @@ enum dmanic_drop dmanic_record_decode(const void *frame, const struct dmanic_hea
 	record->flags = wire->flags;
 	record->opcode = wire->opcode;
 	record->op = be32_to_cpu(wire->op);
-	switch (wire->type) {
-	case DMANIC_RECORD_STRIDED:
-		record->position = be64_to_cpu(strided->position);
-		record->block = be32_to_cpu(strided->block);
-		record->stride = be32_to_cpu(strided->stride);
-		fallthrough;
-	case DMANIC_RECORD_WRITE:
-		record->length = be32_to_cpu(write->length);
-		record->segment = be32_to_cpu(write->segment);
-		record->key = be64_to_cpu(write->key);
-		record->offset = be64_to_cpu(write->offset);
-		break;
-	case DMANIC_RECORD_NOTIFY:
-		reserved = notify->reserved;
-		record->segment = be32_to_cpu(notify->irq);
-		record->key = be64_to_cpu(notify->key);
-		record->value = be64_to_cpu(notify->payload);
-		break;
-	case DMANIC_RECORD_READ:
-		reserved = read->reserved;
-		record->segment = be32_to_cpu(read->segment);
-		record->key = be64_to_cpu(read->key);
-		record->offset = be64_to_cpu(read->offset);
-		record->value = be64_to_cpu(read->bytes);
-		record->block = be32_to_cpu(read->block);
-		record->stride = be32_to_cpu(read->stride);
-		break;
-	case DMANIC_RECORD_ATOMIC:
-		reserved = atomic->reserved;
-		record->segment = be32_to_cpu(atomic->segment);
-		record->key = be64_to_cpu(atomic->key);
-		record->offset = be64_to_cpu(atomic->offset);
-		record->value = be64_to_cpu(atomic->operand);
-		record->compare = be64_to_cpu(atomic->compare);
-		break;
-	case DMANIC_RECORD_DATA:
-		reserved = data->reserved;
-		record->length = be32_to_cpu(data->length);
-		record->position = be64_to_cpu(data->position);
-		break;
-	case DMANIC_RECORD_RESULT:
-		reserved = result->reserved;
-		record->status = be32_to_cpu(result->status);
-		record->value = be64_to_cpu(result->value);
-		break;
-	case DMANIC_RECORD_SKIP:
-		reserved = skip->reserved;
-		record->length = be32_to_cpu(skip->length);
-		break;
-	case DMANIC_RECORD_LOOKUP:
-		reserved = lookup->reserved;
-		record->segment = be32_to_cpu(lookup->segment);
-		record->key = be64_to_cpu(lookup->key);
-		record->value = be64_to_cpu(lookup->secret[0]);
-		record->compare = be64_to_cpu(lookup->secret[1]);
-		record->name = (const char *)lookup->name;
-		break;
-	case DMANIC_RECORD_FOUND:
-		record->block = be32_to_cpu(found->rights);
-		record->segment = be32_to_cpu(found->segment);
-		record->key = be64_to_cpu(found->key);
-		record->value = be64_to_cpu(found->length);
-		break;
-	}
-	*at += record_size[wire->type];
+	if (record->type <= DMANIC_RECORD_ATOMIC)
+		reserved = record_decode_request(from, record);
+	else
+		reserved = record_decode_answer(from, record);
+	*at += record_size[record->type];
 	return reserved ? DMANIC_DROP_TYPE : record_check(record);
 }
 

@@ -186,7 +186,7 @@ static_assert(sizeof(struct wire_hello) == 64);
 static_assert(sizeof(struct wire_refuse) == 32);
 static_assert(sizeof(struct wire_reset) == 40);
 static_assert(sizeof(struct wire_ack) == 96);
-static_assert(sizeof(struct wire_data) == 40);
+static_assert(sizeof(struct wire_data) == DMANIC_WIRE_DATA_HEAD);
 static_assert(sizeof(struct wire_write) == 32);
 static_assert(sizeof(struct wire_strided) == 48);
 static_assert(sizeof(struct wire_notify) == 32);

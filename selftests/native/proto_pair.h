@@ -386,23 +386,30 @@ static inline void pair_settle(void)
 	}
 }
 
-/* Time goes on, timers run; what they make is in the lists */
-static inline void pair_wait(u64 ns)
+/* To the next deadline, unless it is behind @until; what timers make is in the lists */
+static inline bool pair_tick(u64 until)
 {
-	u64 until = pair_now + ns, at;
+	u64 at = min(dmanic_peer_deadline(pair[0].peer, pair_now),
+		     dmanic_peer_deadline(pair[1].peer, pair_now));
 	u32 i;
 
-	for (;;) {
-		at = min(dmanic_peer_deadline(pair[0].peer, pair_now),
-			 dmanic_peer_deadline(pair[1].peer, pair_now));
-		if (at > until)
-			break;
-		pair_now = max(at, pair_now + 1);
-		for (i = 0; i < 2; i++) {
-			dmanic_peer_timer(pair[i].peer, pair_now);
-			pair_pump(i);
-		}
+	if (at > until)
+		return false;
+	pair_now = max(at, pair_now + 1);
+	for (i = 0; i < 2; i++) {
+		dmanic_peer_timer(pair[i].peer, pair_now);
+		pair_pump(i);
 	}
+	return true;
+}
+
+/* Time goes on and nothing arrives */
+static inline void pair_wait(u64 ns)
+{
+	u64 until = pair_now + ns;
+
+	while (pair_tick(until))
+		;
 	pair_now = until;
 }
 
@@ -411,8 +418,10 @@ static inline void pair_run(u64 ns)
 {
 	u64 until = pair_now + ns;
 
-	for (; pair_now < until; pair_wait(PAIR_MS / 10))
+	do {
 		pair_settle();
+	} while (pair_tick(until));
+	pair_now = until;
 }
 
 static inline void pair_submit(u32 i, struct dmanic_xfer *xfer)

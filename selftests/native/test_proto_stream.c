@@ -465,7 +465,8 @@ TEST(stream__cut_anew_when_the_path_shrinks)
 		put(i, 100, 30000 + 100 * i);
 	pair_pump(0);
 	drop_all(0);
-	dmanic_peer_set_mtu(pair[0].peer, 600, 600);
+	dmanic_host_set_mtu(&pair[0].host, 600, 600);
+	dmanic_peer_set_mtu(pair[0].peer);
 	for (i = 0; i < 200 && pair[0].completed < 10; i++) {
 		pair_wait(PAIR_MS);
 		while (pair[0].nr_sent) {
