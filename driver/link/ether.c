@@ -193,9 +193,9 @@ static bool ether_crc_on(struct net_device *dev, u32 crc)
  * is no queue that sending less would shorten, and no sign of loss.
  */
 #define ETHER_TARGET_NS		(200 * NSEC_PER_USEC)
-#define ETHER_TARGET_HERE_NS	(2 * NSEC_PER_MSEC)
+#define ETHER_TARGET_HERE_NS	(20 * NSEC_PER_MSEC)
 #define ETHER_RTO_NS		(4 * NSEC_PER_MSEC)
-#define ETHER_RTO_HERE_NS	(20 * NSEC_PER_MSEC)
+#define ETHER_RTO_HERE_NS	(50 * NSEC_PER_MSEC)
 
 static void ether_init(struct ether_node *en, const struct ether_config *config)
 {
