@@ -8,6 +8,7 @@
  * up; letting the other side answer as it should. In the end every operation has
  * been completed once and no READ is held.
  */
+#define PAIR_FRAMES	512	/* less to clear for each input */
 #include "selftests/native/proto_pair.h"
 
 #define FUZZ_XFERS	64

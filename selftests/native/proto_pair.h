@@ -18,7 +18,9 @@
 #define PAIR_KEY	77
 #define PAIR_MEMORY	65536
 #define PAIR_MS		1000000ULL
+#ifndef PAIR_FRAMES
 #define PAIR_FRAMES	4096
+#endif
 
 struct pair_frame {
 	u64 from;

@@ -181,9 +181,10 @@ static void frame_travel(struct sim_node *from, u32 to, const u8 *bytes, u32 hea
 		flight->length = length;
 		flight->head_length = head_length;
 		memcpy(flight->bytes, bytes, length);
+		/* One of them: the second might undo the first */
 		if (change && length > head_length)
 			flight->bytes[head_length] ^= 1;
-		if (sim_chance(sim.config.corrupt, 1000000))
+		else if (sim_chance(sim.config.corrupt, 1000000))
 			frame_corrupt(flight);
 		if (sim.config.jitter_ns)
 			time += sim_random() % sim.config.jitter_ns;
