@@ -11,7 +11,7 @@
 #include "nicperf.h"
 
 /* Longer than a polling thread, or a worker, looks for work before it sleeps */
-#define SETTLE_NS	3000000
+#define SETTLE_NS	1100000
 
 enum wish { REST, BUSY, END };
 
