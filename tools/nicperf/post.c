@@ -76,22 +76,23 @@ const char *way_name(enum way way)
 
 int post_batch(const struct work *work, unsigned int *slot)
 {
-	struct end *end = work->end;
+	const struct end end = *work->end;
+	const uint64_t extent = work->extent, bytes = work->bytes;
+	uint64_t lower = *slot * extent;
 	unsigned int i;
 	int ret = 0;
 
 	if (work->op == OP_NOP) {
 		for (i = 0; i < work->batch && !ret; i++)
-			ret = nic_post_nop(end->queue, 0, i);
+			ret = nic_post_nop(end.queue, 0, i);
 		return ret;
 	}
 	for (i = 0; i < work->batch && !ret; i++) {
-		uint64_t lower = *slot * work->extent;
-
-		ret = nic_post_put(end->queue, end->segment, lower, end->remote,
-				   end->remote_half + lower, work->bytes, 0, i);
+		ret = nic_post_put(end.queue, end.segment, lower, end.remote,
+				   end.remote_half + lower, bytes, 0, i);
+		lower += extent;
 		if (++*slot == work->slots)
-			*slot = 0;
+			lower = *slot = 0;
 	}
 	return ret;
 }
