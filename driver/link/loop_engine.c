@@ -24,6 +24,7 @@
 #include <linux/kthread.h>
 #include <linux/ktime.h>
 #include <linux/sched.h>
+#include <linux/sched/stat.h>
 
 #include "compat.h"
 #include "dma.h"
@@ -35,6 +36,8 @@
 /* Real-time until it ran so much longer than it slept; forgotten above the most */
 #define LOOP_BUSY_NS	(2 * NSEC_PER_MSEC)
 #define LOOP_DEBT_NS	(50 * NSEC_PER_MSEC)
+/* Looked for more before it sleeps */
+#define LOOP_POLL_NS	(50 * NSEC_PER_USEC)
 /* Chunks copied for one queue while others wait */
 #define LOOP_SLICE	4
 
@@ -145,8 +148,23 @@ static void loop_sleep_until(struct loop_node *ln, const struct dmanic_op *op,
 	loop_rested(ln);
 }
 
+/*
+ * Who waits for an operation before it posts the next would pay each time for
+ * waking the worker. So it looks for a while, where nothing else wants its CPU.
+ */
+static void loop_poll(const struct loop_node *ln)
+{
+	u64 until = ktime_get_ns() + LOOP_POLL_NS;
+
+	while (loop_idle(ln) && !kthread_should_stop() &&
+	       single_task_running() && ktime_get_ns() < until)
+		cpu_relax();
+}
+
 static void loop_sleep(struct loop_node *ln)
 {
+	if (loop_free(ln))
+		loop_poll(ln);
 	loop_worked(ln);
 	set_current_state(TASK_IDLE);
 	if (loop_idle(ln) && !kthread_should_stop())

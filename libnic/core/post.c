@@ -53,10 +53,10 @@ post_op(struct nic_queue *queue, const struct dmanic_sqe *sqe, unsigned int flag
 	word[6] = sqe->compare;
 	word[7] = sqe->payload;
 	queue->sq_tail++;
-	if (__builtin_expect(flags & NIC_SILENT, 0))
+	if (__builtin_expect(flags & NIC_SILENT, 0)) {
 		queue->silent = queue->any_silent = true;
-	else
-		queue->counted++;
+		queue->uncounted++;
+	}
 	return 0;
 }
 

@@ -76,7 +76,7 @@ static int queue_map(struct nic_queue *queue,
 	queue->cqe = (void *)((char *)map + arg->cq_offset);
 	queue->sq_tail = queue->ring->sq_tail;
 	queue->sq_end = queue->ring->sq_head + queue->sq_entries;
-	queue->sq_shown = queue->sq_tail;
+	queue->sq_shown = queue->uncounted = queue->sq_tail;
 	queue->cq_head = queue->ring->cq_head;
 	return 0;
 }
@@ -199,7 +199,7 @@ int nic_queue_fd(const struct nic_queue *queue)
 
 unsigned int nic_queue_in_flight(const struct nic_queue *queue)
 {
-	return queue->counted;
+	return queue->sq_tail - queue->uncounted;
 }
 
 /* ---- submitting ---- */
@@ -227,6 +227,7 @@ static int post_marker(struct nic_queue *queue)
 		.cookie = (uintptr_t)&queue->markers,
 	};
 	queue->sq_tail++;
+	queue->uncounted++;
 	queue->silent = false;
 	queue->markers++;
 	return 0;
@@ -373,7 +374,7 @@ unsigned int nic_queue_poll(struct nic_queue *queue, struct nic_completion *out,
 			    unsigned int max)
 {
 	uint32_t left = ready(queue), mask = queue->cq_entries - 1;
-	uint32_t head = queue->cq_head, used = queue->counted;
+	uint32_t head = queue->cq_head, used = nic_queue_in_flight(queue);
 	struct nic_completion *done;
 	unsigned int taken = 0;
 
@@ -394,7 +395,7 @@ unsigned int nic_queue_poll(struct nic_queue *queue, struct nic_completion *out,
 		done->result = cqe->result;
 	}
 	/* More completions than counted: SILENT operations that failed. */
-	queue->counted = used > taken ? used - taken : 0;
+	queue->uncounted += used > taken ? taken : used;
 	queue->cq_head = head;
 	/* D: completions are read before their places are given back */
 	__atomic_store_n(&queue->ring->cq_head, head, __ATOMIC_RELEASE);
@@ -528,7 +529,7 @@ int nic_queue_drain(struct nic_queue *queue, uint64_t timeout_ns)
 	int ret;
 
 	reap(queue, &failures);
-	while (queue->counted || queue->markers || queue->silent) {
+	while (nic_queue_in_flight(queue) || queue->markers || queue->silent) {
 		if (queue->silent && !post_marker(queue))
 			continue;
 		ret = wait_ready(queue, deadline, queue->silent);

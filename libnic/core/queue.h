@@ -23,10 +23,10 @@ struct nic_queue {
 	uint32_t sq_end;
 	uint32_t sq_shown;	/* sq_tail as the device sees it */
 	uint32_t cq_head;
-	uint32_t counted;	/* posted, not SILENT, not reaped */
+	uint32_t uncounted;	/* of sq_tail: reaped, SILENT, or a marker */
 	uint32_t markers;	/* posted, not reaped */
 	bool silent;		/* SILENT posted since the last marker */
-	bool any_silent;	/* SILENT posted ever: @counted may be too low */
+	bool any_silent;	/* SILENT posted ever: in_flight() may be too low */
 	bool has_eventfd;
 	bool has_thread;
 	int fd;

@@ -114,3 +114,17 @@ TEST(stats__ratio)
 	EXPECT_NEAR(stats_ratio(3, 0), 0, 0);
 	EXPECT_NEAR(stats_ratio(0, 4), 0, 0);
 }
+
+/* The machine got three times slower in the middle: of both */
+TEST(stats__paired_ratio_outlives_a_change_of_speed)
+{
+	double samples[] = { 2, 2.2, 1.8, 6, 6.6, 5.4, 6 };
+	double reference[] = { 4, 4.4, 3.6, 12, 13.2, 10.8, 1 };
+
+	EXPECT_NEAR(stats_paired(samples, reference, 7), 0.5, EXACT);
+	EXPECT_NEAR(stats_paired(samples, reference, 1), 0.5, EXACT);
+	EXPECT_NEAR(stats_paired(samples, reference, 0), 0, 0);
+	/* And both are as they were */
+	EXPECT_NEAR(samples[6], 6, 0);
+	EXPECT_NEAR(reference[6], 1, 0);
+}

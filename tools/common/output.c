@@ -215,15 +215,17 @@ void report_link(struct report *report, const char *link)
 static void report_reference(cJSON *result, const struct report_point *point)
 {
 	const struct stats *stats = point->reference_stats;
+	double ratio = point->ratio;
 	cJSON *reference;
+
+	if (ratio <= 0)
+		ratio = stats_ratio(point->stats->median, stats->median);
 
 	reference = must(cJSON_AddObjectToObject(result, "reference"));
 	must(cJSON_AddStringToObject(reference, "name", point->reference));
 	must(cJSON_AddNumberToObject(reference, "value", stats->median));
 	must(cJSON_AddNumberToObject(reference, "spread", stats->spread));
-	must(cJSON_AddNumberToObject(result, "ratio",
-				     stats_ratio(point->stats->median,
-						 stats->median)));
+	must(cJSON_AddNumberToObject(result, "ratio", ratio));
 }
 
 struct cJSON *report_result(struct report *report,

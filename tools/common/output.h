@@ -82,6 +82,7 @@ void table_free(struct table *table);
  * @size_bytes: of one operation
  * @reference: what it is compared with, NULL: nothing
  * @reference_stats: summary of that, in the same unit
+ * @ratio: to it, of samples that were taken in turn; 0: of the medians
  */
 struct report_point {
 	const char *name;
@@ -91,6 +92,7 @@ struct report_point {
 	uint64_t size_bytes;
 	const char *reference;
 	const struct stats *reference_stats;
+	double ratio;
 };
 
 /* Kernel, host and arguments are filled in; @version as TOOL_VERSION */

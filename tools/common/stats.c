@@ -54,6 +54,21 @@ void stats_summarize(double *samples, size_t n, struct stats *stats)
 				    stats->median);
 }
 
+double stats_paired(const double *samples, const double *reference, size_t n)
+{
+	double *ratio = malloc(n * sizeof(*ratio)), median;
+	size_t i;
+
+	if (!ratio)
+		return 0;
+	for (i = 0; i < n; i++)
+		ratio[i] = stats_ratio(samples[i], reference[i]);
+	stats_sort(ratio, n);
+	median = stats_percentile(ratio, n, 50);
+	free(ratio);
+	return median;
+}
+
 double stats_ratio(double value, double reference)
 {
 	return reference > 0 || reference < 0 ? value / reference : 0;

@@ -41,6 +41,12 @@ double stats_percentile(const double *sorted, size_t n, double percent);
 /* Sorts @samples and sums them up */
 void stats_summarize(double *samples, size_t n, struct stats *stats);
 
+/*
+ * Median of @samples[i] over @reference[i], each measured right after the other: a
+ * machine whose speed changes meanwhile changes both. Before they are sorted.
+ */
+double stats_paired(const double *samples, const double *reference, size_t n);
+
 /* @value over @reference, 0 when there is no reference */
 double stats_ratio(double value, double reference);
 

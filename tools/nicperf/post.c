@@ -25,6 +25,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "post.h"
 #include "sample.h"
 
@@ -75,22 +76,23 @@ const char *way_name(enum way way)
 
 int post_batch(const struct work *work, unsigned int *slot)
 {
-	struct end *end = work->end;
+	const struct end end = *work->end;
+	const uint64_t extent = work->extent, bytes = work->bytes;
+	uint64_t lower = *slot * extent;
 	unsigned int i;
 	int ret = 0;
 
 	if (work->op == OP_NOP) {
 		for (i = 0; i < work->batch && !ret; i++)
-			ret = nic_post_nop(end->queue, 0, i);
+			ret = nic_post_nop(end.queue, 0, i);
 		return ret;
 	}
 	for (i = 0; i < work->batch && !ret; i++) {
-		uint64_t lower = *slot * work->extent;
-
-		ret = nic_post_put(end->queue, end->segment, lower, end->remote,
-				   end->remote_half + lower, work->bytes, 0, i);
+		ret = nic_post_put(end.queue, end.segment, lower, end.remote,
+				   end.remote_half + lower, bytes, 0, i);
+		lower += extent;
 		if (++*slot == work->slots)
-			*slot = 0;
+			lower = *slot = 0;
 	}
 	return ret;
 }
@@ -201,11 +203,10 @@ static void post_check(struct run *run, const struct post_result *result,
 {
 	const double post = result->post->median;
 	const double reference = result->reference_stats->median;
-	const double ratio = stats_ratio(post, reference);
 
-	report_check(run->report, name, ratio <= bound,
-		     "%.3f of an %s (%.0f of %.0f ns), bound %.2f", ratio,
-		     result->reference, post, reference, bound);
+	report_check(run->report, name, result->ratio <= bound,
+		     "%.3f of an %s (%.0f of %.0f ns), bound %.2f",
+		     result->ratio, result->reference, post, reference, bound);
 }
 
 void post_report(struct run *run, const struct post_result *result,
@@ -219,6 +220,7 @@ void post_report(struct run *run, const struct post_result *result,
 		.size_bytes = work->bytes,
 		.reference = result->reference,
 		.reference_stats = result->reference_stats,
+		.ratio = result->ratio,
 	};
 	struct cJSON *json;
 	char name[64];
@@ -250,31 +252,39 @@ struct table *post_table_create(void)
 }
 
 void post_line(struct run *run, struct table *table, const struct work *work,
-	       enum way way, const struct stats *post, const struct stats *call,
-	       const struct stats *flow)
+	       enum way way, struct sampled *post, struct sampled *call,
+	       struct sampled *flow)
 {
+	const struct options *opt = &run->opt;
+	double flow_ratio = flow ? sample_ratio(flow, call, opt) : 0;
+	struct stats stats, call_stats, flow_stats;
 	struct post_result result = {
 		.work = work,
 		.way = way,
 		.what = "",
-		.post = post,
+		.post = &stats,
 		.reference = "empty system call",
-		.reference_stats = call,
+		.reference_stats = &call_stats,
+		.ratio = sample_ratio(post, call, opt),
 	};
 
+	stats_summarize(post->ns, opt->samples, &stats);
+	stats_summarize(call->ns, opt->samples, &call_stats);
 	post_report(run, &result, bound_ratio[way]);
 	table_cell(table, "%s", op_name(work->op));
 	table_cell(table, "%u", work->batch);
-	post_cells(table, post);
-	post_cells(table, call);
-	table_cell(table, "%.3f", stats_ratio(post->median, call->median));
+	post_cells(table, &stats);
+	post_cells(table, &call_stats);
+	table_cell(table, "%.3f", result.ratio);
 	if (!flow)
 		return;
+	stats_summarize(flow->ns, opt->samples, &flow_stats);
 	result.what = " with waits";
-	result.post = flow;
+	result.post = &flow_stats;
+	result.ratio = flow_ratio;
 	post_report(run, &result, 0);
-	post_cells(table, flow);
-	table_cell(table, "%.3f", stats_ratio(flow->median, call->median));
+	post_cells(table, &flow_stats);
+	table_cell(table, "%.3f", flow_ratio);
 }
 
 /* ---- one line ---- */
@@ -301,10 +311,10 @@ static int post_one(struct run *run, struct table *table, struct end *end,
 		{ .run = work_run },
 	};
 	const unsigned int n = way == WAY_THREAD ? 3 : 2;
-	struct stats stats[3];
 	struct work work;
 	unsigned int i;
 	char what[64];
+	int ret;
 
 	if (run_check_entries(run, batch))
 		return -1;
@@ -316,12 +326,14 @@ static int post_one(struct run *run, struct table *table, struct end *end,
 		things[i].least = work.depth;
 	things[0].arg = &work;
 	things[2].arg = &work;
-	if (sample_alternate(things, n, &run->opt))
+	if (way == WAY_THREAD)
+		things[1].beside = beside_create(run);
+	ret = sample_alternate(things, n, &run->opt);
+	beside_free(things[1].beside);
+	if (ret)
 		return run_end_fail(run, end);
-	for (i = 0; i < n; i++)
-		stats_summarize(things[i].ns, run->opt.samples, &stats[i]);
-	post_line(run, table, &work, way, &stats[0], &stats[1],
-		  way == WAY_THREAD ? &stats[2] : NULL);
+	post_line(run, table, &work, way, &things[0], &things[1],
+		  way == WAY_THREAD ? &things[2] : NULL);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #define NICPERF_POST_H
 
 #include "nicperf.h"
+#include "sample.h"
 
 #define POST_BYTES	8
 
@@ -39,6 +40,7 @@ int post_system_call_time(void *arg, uint64_t count, uint64_t *ns);
  * @post: it
  * @reference: what it is compared with
  * @reference_stats: summary of that
+ * @ratio: of the two
  */
 struct post_result {
 	const struct work *work;
@@ -47,6 +49,7 @@ struct post_result {
 	const struct stats *post;
 	const char *reference;
 	const struct stats *reference_stats;
+	double ratio;
 };
 
 /* For the report; and with --check hold it against @bound (0: there is none) */
@@ -58,10 +61,10 @@ void post_cells(struct table *table, const struct stats *stats);
 
 /* A table, and a line, of "a post beside an empty system call" */
 struct table *post_table_create(void);
-/* @flow: with a polling thread: with the waits */
+/* @flow: with a polling thread: with the waits; NULL: without one */
 void post_line(struct run *run, struct table *table, const struct work *work,
-	       enum way way, const struct stats *post, const struct stats *call,
-	       const struct stats *flow);
+	       enum way way, struct sampled *post, struct sampled *call,
+	       struct sampled *flow);
 
 /* post_event.c: 0, or -1 after run_fail() */
 int post_event(struct run *run);

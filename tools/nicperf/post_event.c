@@ -97,8 +97,6 @@ static int event_one(struct run *run, struct table *table, struct end *end,
 		{ .run = event_time, .arg = &event, .least = batch },
 		{ .run = post_system_call_time, .least = batch },
 	};
-	struct stats stats[ARRAY_SIZE(things)];
-	unsigned int i;
 	char what[64];
 
 	snprintf(what, sizeof(what), "post %s batch %u eventfd", op_name(op),
@@ -107,9 +105,7 @@ static int event_one(struct run *run, struct table *table, struct end *end,
 	post_prepare(&event.work, end, op, batch);
 	if (sample_alternate(things, ARRAY_SIZE(things), &run->opt))
 		return run_end_fail(run, end);
-	for (i = 0; i < ARRAY_SIZE(things); i++)
-		stats_summarize(things[i].ns, run->opt.samples, &stats[i]);
-	post_line(run, table, &event.work, WAY_EVENTFD, &stats[0], &stats[1],
+	post_line(run, table, &event.work, WAY_EVENTFD, &things[0], &things[1],
 		  NULL);
 	return 0;
 }

@@ -63,8 +63,11 @@ static int uring_time(void *arg, uint64_t count, uint64_t *ns)
 
 static void uring_line(struct run *run, struct table *table,
 		       const struct work *work, enum way way,
-		       const struct stats *stats)
+		       struct sampled *things)
 {
+	const double of_nop = sample_ratio(&things[THING_POST], &things[THING_NOP],
+					   &run->opt);
+	struct stats stats[THINGS];
 	struct post_result result = {
 		.work = work,
 		.way = way,
@@ -72,22 +75,26 @@ static void uring_line(struct run *run, struct table *table,
 		.post = &stats[THING_POST],
 		.reference = "empty system call",
 		.reference_stats = &stats[THING_CALL],
+		.ratio = sample_ratio(&things[THING_POST], &things[THING_CALL],
+				      &run->opt),
 	};
+	unsigned int i;
 
+	for (i = 0; i < THINGS; i++)
+		stats_summarize(things[i].ns, run->opt.samples, &stats[i]);
 	post_report(run, &result, 0);
-	result.what = " beside NOP";
-	result.reference = "io_uring NOP";
-	result.reference_stats = &stats[THING_NOP];
-	post_report(run, &result, bound_nops[way]);
 	table_cell(table, "%s", op_name(work->op));
 	table_cell(table, "%u", work->batch);
 	post_cells(table, &stats[THING_POST]);
 	post_cells(table, &stats[THING_CALL]);
-	table_cell(table, "%.3f", stats_ratio(stats[THING_POST].median,
-					      stats[THING_CALL].median));
+	table_cell(table, "%.3f", result.ratio);
+	result.what = " beside NOP";
+	result.reference = "io_uring NOP";
+	result.reference_stats = &stats[THING_NOP];
+	result.ratio = of_nop;
+	post_report(run, &result, bound_nops[way]);
 	post_cells(table, &stats[THING_NOP]);
-	table_cell(table, "%.3f", stats_ratio(stats[THING_POST].median,
-					      stats[THING_NOP].median));
+	table_cell(table, "%.3f", of_nop);
 }
 
 static int uring_one(struct run *run, struct table *table, struct uring *uring,
@@ -103,7 +110,6 @@ static int uring_one(struct run *run, struct table *table, struct uring *uring,
 		[THING_CALL] = { .run = post_system_call_time },
 		[THING_NOP] = { .run = uring_time, .arg = &nops },
 	};
-	struct stats stats[THINGS];
 	unsigned int i;
 	char what[64];
 
@@ -115,9 +121,7 @@ static int uring_one(struct run *run, struct table *table, struct uring *uring,
 		things[i].least = batch;
 	if (sample_alternate(things, THINGS, &run->opt))
 		return run_end_fail(run, &run->near);
-	for (i = 0; i < THINGS; i++)
-		stats_summarize(things[i].ns, run->opt.samples, &stats[i]);
-	uring_line(run, table, &work, way, stats);
+	uring_line(run, table, &work, way, things);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /*
  * sample.c - interleaved samples of two things
  */
+#include "beside.h"
 #include "nicperf.h"
 #include "sample.h"
 
@@ -58,9 +59,11 @@ static int sample_take(struct sampled *thing, unsigned int sample)
 	uint64_t ns;
 	int ret;
 
+	beside_set_busy(thing->beside, true);
 	ret = thing->run(thing->arg, thing->least, &ns);
 	if (!ret)
 		ret = thing->run(thing->arg, thing->count, &ns);
+	beside_set_busy(thing->beside, false);
 	if (!ret)
 		thing->ns[sample] = (double)ns / (double)thing->count;
 	return ret;
@@ -78,4 +81,10 @@ int sample_alternate(struct sampled *things, unsigned int n,
 		for (i = 0; i < n && !ret; i++)
 			ret = sample_take(&things[i], sample);
 	return ret;
+}
+
+double sample_ratio(const struct sampled *thing, const struct sampled *reference,
+		    const struct options *opt)
+{
+	return stats_paired(thing->ns, reference->ns, opt->samples);
 }

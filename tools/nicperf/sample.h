@@ -12,6 +12,7 @@
 
 #define SAMPLES_MAX	1001
 
+struct beside;
 struct options;
 
 /**
@@ -20,6 +21,7 @@ struct options;
  * @arg: for @run
  * @least: smallest useful count; counts are multiples of it, and so many are
  *	done untimed before each sample to find the caches as they were left
+ * @beside: busy meanwhile; NULL: nothing
  * @count: how many make a sample (chosen)
  * @ns: of one, a sample each (out)
  */
@@ -27,6 +29,7 @@ struct sampled {
 	int (*run)(void *arg, uint64_t count, uint64_t *ns);
 	void *arg;
 	uint64_t least;
+	struct beside *beside;
 	uint64_t count;
 	double ns[SAMPLES_MAX];
 };
@@ -34,5 +37,9 @@ struct sampled {
 /* Fill in @ns of @n things; 0, or what @run returned */
 int sample_alternate(struct sampled *things, unsigned int n,
 		     const struct options *opt);
+
+/* Median of @thing's times over those of @reference measured in turn with them */
+double sample_ratio(const struct sampled *thing, const struct sampled *reference,
+		    const struct options *opt);
 
 #endif /* NICPERF_SAMPLE_H */
