@@ -102,7 +102,7 @@ int dmanic_netlink_dev_put(struct sk_buff *skb, struct dmanic_node *node)
 	    nla_put_u64_64bit(skb, DMANIC_A_PINNED, pinned, DMANIC_A_PAD) ||
 	    dmanic_dma_put_attrs(skb, node) || dmanic_netlink_ether_put(skb, node))
 		return -EMSGSIZE;
-	return dmanic_netlink_model_put(skb, node);
+	return dmanic_netlink_model_put(skb, node) ?: dmanic_netlink_fault_put(skb, node);
 }
 
 static int dmanic_stats_put(struct sk_buff *skb, struct dmanic_node *node)
@@ -474,6 +474,8 @@ static int dmanic_set_node(struct dmanic_node *node, struct genl_info *info,
 	const struct dmanic_link_ops *link = node->link;
 	struct nlattr *nest = info->attrs[DMANIC_A_MODEL];
 	struct nlattr *failed = info->attrs[DMANIC_A_FAILED];
+	struct nlattr *faults = info->attrs[DMANIC_A_FAULT];
+	struct dmanic_fault fault = {};
 	struct dmanic_model model;
 	int ret;
 
@@ -482,6 +484,18 @@ static int dmanic_set_node(struct dmanic_node *node, struct genl_info *info,
 		NL_SET_ERR_MSG_ATTR(info->extack, nest ?: failed,
 				    "only devices of type loop have a model and can be made to fail");
 		return -EOPNOTSUPP;
+	}
+	if (faults && !link->set_fault) {
+		NL_SET_ERR_MSG_ATTR(info->extack, faults,
+				    "only devices of type ether have a wire that can be bad");
+		return -EOPNOTSUPP;
+	}
+	if (faults) {
+		ret = dmanic_netlink_fault_read(&fault, faults, info->extack);
+		if (ret)
+			return ret;
+		if (!check)
+			link->set_fault(node, &fault);
 	}
 	if (nest) {
 		link->get_model(node, &model);
@@ -526,9 +540,10 @@ static int dmanic_dev_set(struct sk_buff *skb, struct genl_info *info)
 
 	if (!selector)
 		return -EINVAL;
-	if (!info->attrs[DMANIC_A_MODEL] && !info->attrs[DMANIC_A_FAILED]) {
+	if (!info->attrs[DMANIC_A_MODEL] && !info->attrs[DMANIC_A_FAILED] &&
+	    !info->attrs[DMANIC_A_FAULT]) {
 		NL_SET_ERR_MSG(info->extack,
-			       "nothing to change: give MODEL or FAILED");
+			       "nothing to change: give MODEL, FAILED or FAULT");
 		return -EINVAL;
 	}
 	ret = mutex_lock_killable(&dmanic_nodes_lock);
@@ -573,6 +588,7 @@ static const struct nla_policy dmanic_set_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_FABRIC] = DMANIC_NAME_POLICY,
 	[DMANIC_A_FAILED] = NLA_POLICY_MAX(NLA_U8, 1),
 	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_netlink_model_policy),
+	[DMANIC_A_FAULT] = NLA_POLICY_NESTED(dmanic_netlink_fault_policy),
 };
 
 #define DMANIC_OP_GET(_cmd) {				\

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * netlink.h - what netlink.c, netlink_model.c and netlink_ether.c share
+ * netlink.h - what netlink.c and its parts share
  */
 #ifndef DMANIC_NETLINK_H
 #define DMANIC_NETLINK_H
@@ -38,6 +38,14 @@ int dmanic_netlink_model_put(struct sk_buff *skb, struct dmanic_node *node);
 int dmanic_netlink_model_change(struct dmanic_model *model,
 				const struct nlattr *nest,
 				struct netlink_ext_ack *extack);
+
+/* netlink_fault.c */
+extern const struct nla_policy
+dmanic_netlink_fault_policy[DMANIC_FAULT_A_MAX + 1];
+struct dmanic_fault;
+int dmanic_netlink_fault_put(struct sk_buff *skb, struct dmanic_node *node);
+int dmanic_netlink_fault_read(struct dmanic_fault *fault, const struct nlattr *nest,
+			      struct netlink_ext_ack *extack);
 
 /* The list of devices did; under dmanic_nodes_lock */
 void dmanic_netlink_changed(void);

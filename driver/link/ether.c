@@ -74,6 +74,7 @@ static void ether_tell_counters(struct dmanic_node *node, u64 *counter)
 	for (i = DMANIC_DROP_NONE + 1; i < DMANIC_DROPS; i++)
 		counter[DMANIC_PROTO_A_DROPPED] += stats->dropped[i];
 	counter[DMANIC_PROTO_A_UNSENT] = en->unsent;
+	counter[DMANIC_PROTO_A_FAULTS] = en->fault.hit;
 	spin_unlock_bh(&en->lock);
 }
 
@@ -126,6 +127,7 @@ static void ether_quit(struct ether_node *en)
 	/* For who takes a frame, and who runs the node */
 	synchronize_net();
 	hrtimer_cancel(&en->kick);
+	dmanic_ether_fault_exit(en);
 	hash_for_each(en->peers, i, ep, entry)
 		hrtimer_cancel(&ep->timer);
 	/* What the one who ran last left */
@@ -163,6 +165,8 @@ static const struct dmanic_link_ops ether_ops = {
 	.tell_ether = ether_tell,
 	.tell_counters = ether_tell_counters,
 	.peer = ether_peer_info,
+	.set_fault = dmanic_ether_set_fault,
+	.get_fault = dmanic_ether_get_fault,
 	.release = ether_release,
 };
 
@@ -228,6 +232,7 @@ static void ether_init(struct ether_node *en, const struct ether_config *config)
 	INIT_LIST_HEAD(&en->self);
 	hrtimer_init(&en->kick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	en->kick.function = dmanic_ether_kick;
+	dmanic_ether_fault_init(en);
 	en->out.head = en->head;
 	dmanic_host_init(&en->host, &dmanic_ether_env, &proto);
 	en->info.dead_ns = en->host.config.dead_ns;

@@ -53,6 +53,7 @@
 #include <linux/hrtimer.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
+#include <linux/prandom.h>
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 
@@ -104,6 +105,24 @@ struct ether_event {
 };
 
 /**
+ * struct ether_fault - how bad the wire to a node is, on purpose
+ * @on: at all; read without a lock
+ * @rule: what happens to frames
+ * @random: decides to which
+ * @hit: frames that something happened to, but for being late
+ * @held: frames that are late, in the order of their times
+ * @timer: the first of them is due
+ */
+struct ether_fault {
+	bool on;
+	struct dmanic_fault rule;
+	struct rnd_state random;
+	u64 hit;
+	struct sk_buff_head held;
+	struct hrtimer timer;
+};
+
+/**
  * struct ether_node - a node
  * @node: what the core sees
  * @port: where it is; NULL once it is stopped
@@ -128,6 +147,7 @@ struct ether_event {
  * @events: to be told
  * @nr_events: how many
  * @unsent: frames that could not be built or sent
+ * @fault: what happens to frames that come
  * @out: the frame that is being built
  * @head: its head
  */
@@ -156,6 +176,7 @@ struct ether_node {
 	struct ether_event events[ETHER_EVENTS];
 	unsigned int nr_events;
 	u64 unsent;
+	struct ether_fault fault;
 	struct dmanic_out out;
 	u8 head[DMANIC_WIRE_HEAD_MAX];
 };
@@ -257,6 +278,13 @@ u32 dmanic_ether_frame_crc(const struct sk_buff *skb, u32 at, u32 length);
 DECLARE_PER_CPU(struct ether_node *, dmanic_ether_receiving);
 bool dmanic_ether_wants(struct ether_node *en, u64 tag);
 void dmanic_ether_receive(struct ether_node *en, struct sk_buff *skb);
+
+/* ether_fault.c */
+void dmanic_ether_fault(struct ether_node *en, struct sk_buff *skb);
+void dmanic_ether_fault_init(struct ether_node *en);
+void dmanic_ether_fault_exit(struct ether_node *en);
+void dmanic_ether_set_fault(struct dmanic_node *node, const struct dmanic_fault *rule);
+void dmanic_ether_get_fault(struct dmanic_node *node, struct dmanic_fault *rule);
 
 /* ether_run.c; wake under en->lock */
 void dmanic_ether_wake(struct ether_peer *ep);

@@ -195,7 +195,10 @@ static void port_take(struct ether_port *port, struct sk_buff *skb, bool run)
 	list_for_each_entry_rcu(en, &port->nodes, entry) {
 		if (!all && en != chosen)
 			continue;
-		dmanic_ether_receive(en, skb);
+		if (unlikely(READ_ONCE(en->fault.on)))
+			dmanic_ether_fault(en, skb);
+		else
+			dmanic_ether_receive(en, skb);
 		if (run)
 			dmanic_ether_run(en);
 	}

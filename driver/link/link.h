@@ -75,6 +75,29 @@ struct dmanic_peer_info {
 };
 
 /**
+ * struct dmanic_fault - what happens to frames on their way to a node, on purpose
+ * @drop: parts per million that are lost
+ * @duplicate: that come twice
+ * @corrupt: that arrive with a wrong bit
+ * @reorder: that pass those which @delay_ns holds up
+ * @delay_ns: all others arrive so much later
+ * @seed: of the choice
+ */
+struct dmanic_fault {
+	u32 drop;
+	u32 duplicate;
+	u32 corrupt;
+	u32 reorder;
+	u64 delay_ns;
+	u64 seed;
+};
+
+static inline bool dmanic_fault_any(const struct dmanic_fault *fault)
+{
+	return fault->drop || fault->duplicate || fault->corrupt || fault->delay_ns;
+}
+
+/**
  * struct dmanic_link_ops - what a link can do
  * @type: "loop"
  * @features: DMANIC_FEATURE_* it has
@@ -109,6 +132,8 @@ struct dmanic_peer_info {
  * @tell_counters: by enum dmanic_proto_attr; NULL: there are none
  * @peer: of other nodes known the @which-th; false: there are not so many. May be
  *	NULL.
+ * @set_fault: make the way to the node bad; NULL: it cannot be
+ * @get_fault: how bad it is
  * @release: give back the struct that embeds @node
  */
 struct dmanic_link_ops {
@@ -136,6 +161,8 @@ struct dmanic_link_ops {
 	void (*tell_ether)(struct dmanic_node *node, struct dmanic_ether_info *info);
 	void (*tell_counters)(struct dmanic_node *node, u64 *counter);
 	bool (*peer)(struct dmanic_node *node, u32 which, struct dmanic_peer_info *info);
+	void (*set_fault)(struct dmanic_node *node, const struct dmanic_fault *fault);
+	void (*get_fault)(struct dmanic_node *node, struct dmanic_fault *fault);
 	void (*release)(struct dmanic_node *node);
 };
 

@@ -204,6 +204,33 @@ static void refuses_time(const char *text, const char *why)
 	refuses(time_parse, text, why);
 }
 
+TEST(share__parts_per_million)
+{
+	static const struct {
+		const char *text;
+		uint64_t ppm;
+	} good[] = {
+		{ "0", 0 }, { "0%", 0 }, { "100%", 1000000 }, { "1%", 10000 },
+		{ "0.0001%", 1 }, { "12.5%", 125000 }, { "99.9999%", 999999 },
+	};
+	static const char *const bad[] = {
+		"", "1", "0.5", "-1%", "101%", "100.0001%", "1.00001%", "1%%", "%",
+		"5 %", "1e-3%", "18446744073709551616%",
+	};
+	char text[SIZE_TEXT];
+	uint64_t ppm;
+	size_t i;
+
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		EXPECT(!share_parse(good[i].text, &ppm));
+		EXPECT_EQ(ppm, good[i].ppm);
+		EXPECT(!share_parse(share_print(ppm, text), &ppm));
+		EXPECT_EQ(ppm, good[i].ppm);
+	}
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		EXPECT(share_parse(bad[i], &ppm));
+}
+
 TEST(time__units)
 {
 	takes_time("0", 0);

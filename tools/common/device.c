@@ -39,6 +39,7 @@ void device_read(struct device *device, const struct nlmsghdr *message)
 	const struct nlattr *model[DMANIC_MODEL_A_MAX + 1];
 	const struct nlattr *stats[DMANIC_STATS_A_MAX + 1];
 	const struct nlattr *proto[DMANIC_PROTO_A_MAX + 1];
+	const struct nlattr *fault[DMANIC_FAULT_A_MAX + 1];
 	const struct nlattr *peer[DMANIC_PEER_A_MAX + 1];
 	size_t i;
 
@@ -49,6 +50,8 @@ void device_read(struct device *device, const struct nlmsghdr *message)
 			(struct nl_attrs){ stats, DMANIC_STATS_A_MAX });
 	nl_nested_attrs(attr[DMANIC_A_PROTO],
 			(struct nl_attrs){ proto, DMANIC_PROTO_A_MAX });
+	nl_nested_attrs(attr[DMANIC_A_FAULT],
+			(struct nl_attrs){ fault, DMANIC_FAULT_A_MAX });
 	nl_nested_attrs(attr[DMANIC_A_PEER],
 			(struct nl_attrs){ peer, DMANIC_PEER_A_MAX });
 	copy(device->netdev, sizeof(device->netdev), attr[DMANIC_A_NETDEV]);
@@ -68,6 +71,8 @@ void device_read(struct device *device, const struct nlmsghdr *message)
 		device->stats[i] = nl_number(stats[i]);
 	for (i = 0; i <= DMANIC_PROTO_A_MAX; i++)
 		device->proto[i] = nl_number(proto[i]);
+	for (i = 0; i <= DMANIC_FAULT_A_MAX; i++)
+		device->fault[i] = nl_number(fault[i]);
 	for (i = 0; i <= DMANIC_PEER_A_MAX; i++)
 		device->peer[i] = nl_number(peer[i]);
 }
@@ -132,6 +137,14 @@ void devices_free(struct devices *devices)
 	devices->device = NULL;
 	devices->n = 0;
 	devices->room = 0;
+}
+
+bool device_has_fault(const struct device *device)
+{
+	const uint64_t *fault = device->fault;
+
+	return fault[DMANIC_FAULT_A_DROP] || fault[DMANIC_FAULT_A_DUPLICATE] ||
+	       fault[DMANIC_FAULT_A_CORRUPT] || fault[DMANIC_FAULT_A_DELAY_NS];
 }
 
 const char *device_state(const struct device *device)

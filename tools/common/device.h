@@ -7,6 +7,7 @@
 
 #include <linux/dmanic.h>
 #include <linux/dmanic_netlink.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct cJSON;
  * @stats: DMANIC_STATS_A_*
  * @netdev: network device of an ether device; else empty
  * @proto: DMANIC_PROTO_A_*
+ * @fault: DMANIC_FAULT_A_*; all zero: frames fare well
  * @peer: DMANIC_PEER_A_*, those that are numbers
  * @address: of the peer, "02:00:00:00:00:01"; empty: not known
  */
@@ -41,6 +43,7 @@ struct device {
 	uint64_t stats[DMANIC_STATS_A_MAX + 1];
 	char netdev[DMANIC_NAME_MAX];
 	uint64_t proto[DMANIC_PROTO_A_MAX + 1];
+	uint64_t fault[DMANIC_FAULT_A_MAX + 1];
 	uint64_t peer[DMANIC_PEER_A_MAX + 1];
 	char address[18];
 };
@@ -67,6 +70,9 @@ void device_read(struct device *device, const struct nlmsghdr *message);
 const char *device_event(const struct device *device);
 
 const char *device_state(const struct device *device);
+
+/* Something happens to its frames on purpose */
+bool device_has_fault(const struct device *device);
 
 /* What becomes of its large frames; what is with a peer */
 const char *device_path(const struct device *device);

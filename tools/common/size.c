@@ -270,6 +270,32 @@ const char *scale_parse(const char *text, uint64_t *thousandths)
 	return NULL;
 }
 
+const char *share_parse(const char *text, uint64_t *ppm)
+{
+	uint64_t whole, fraction;
+	const char *reason;
+
+	reason = digits_parse(&text, &whole);
+	if (!reason)
+		reason = fraction_parse(&text, &fraction);
+	if (reason)
+		return reason;
+	if (strcmp(text, "%") != 0 && (*text || whole || fraction))
+		return "is not a share in percent: 0.5%";
+	if (whole > 100 || (whole == 100 && fraction))
+		return "is more than all: at most 100%";
+	if (fraction % (NS_PER_S / 10000))
+		return "has more than four decimals";
+	*ppm = whole * 10000 + fraction / (NS_PER_S / 10000);
+	return NULL;
+}
+
+char *share_print(uint64_t ppm, char *text)
+{
+	snprintf(text, SIZE_TEXT, "%.7g%%", (double)ppm / 10000);
+	return text;
+}
+
 char *size_print(uint64_t bytes, char *text)
 {
 	static const char units[] = { '\0', 'k', 'M', 'G', '\0' };

@@ -39,8 +39,14 @@ const char *time_parse(const char *text, uint64_t *ns);
 /* "1", "0.5", "100": thousandths; no unit, at most three decimals */
 const char *scale_parse(const char *text, uint64_t *thousandths);
 
+/* "1%", "0.05%": parts per million; at least one, at most all, or 0 */
+const char *share_parse(const char *text, uint64_t *ppm);
+
 /* Exact: "64k" for 65536, "65537" for one more. Returns @text[SIZE_TEXT]. */
 char *size_print(uint64_t bytes, char *text);
+
+/* Parts per million, exact: "0.05%". Returns @text[SIZE_TEXT]. */
+char *share_print(uint64_t ppm, char *text);
 
 /* At most four digits: "49.2us". Returns @text[SIZE_TEXT]. */
 char *time_print(double ns, char *text);

@@ -58,6 +58,32 @@ static void put_ether(struct nlmsghdr *message, const struct request *request)
 		mnl_attr_put_u64(message, DMANIC_A_DEAD_NS, number[KEYWORD_DEAD]);
 }
 
+static void put_fault(struct nlmsghdr *message, const struct request *request)
+{
+	static const struct {
+		enum keyword keyword;
+		uint16_t attr;
+	} shares[] = {
+		{ KEYWORD_DROP, DMANIC_FAULT_A_DROP },
+		{ KEYWORD_DUPLICATE, DMANIC_FAULT_A_DUPLICATE },
+		{ KEYWORD_CORRUPT, DMANIC_FAULT_A_CORRUPT },
+		{ KEYWORD_REORDER, DMANIC_FAULT_A_REORDER },
+	};
+	const uint64_t *number = request->number;
+	struct nlattr *nest;
+	size_t i;
+
+	if (!request_has(request, KEYWORD_FAULT))
+		return;
+	nest = mnl_attr_nest_start(message, DMANIC_A_FAULT);
+	mnl_attr_put_u64(message, DMANIC_FAULT_A_SEED, number[KEYWORD_FAULT]);
+	for (i = 0; i < ARRAY_SIZE(shares); i++)
+		mnl_attr_put_u32(message, shares[i].attr,
+				 (uint32_t)number[shares[i].keyword]);
+	mnl_attr_put_u64(message, DMANIC_FAULT_A_DELAY_NS, number[KEYWORD_DELAY]);
+	mnl_attr_nest_end(message, nest);
+}
+
 int devices_change(struct nl *nl, uint8_t command,
 		   const struct request *request)
 {
@@ -79,5 +105,6 @@ int devices_change(struct nl *nl, uint8_t command,
 		mnl_attr_put(message, DMANIC_A_FORCE, 0, NULL);
 	put_model(message, request);
 	put_ether(message, request);
+	put_fault(message, request);
 	return nl_talk(nl, message, NULL, NULL);
 }

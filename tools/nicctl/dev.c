@@ -117,6 +117,8 @@ static int set_run(struct nicctl *ctl)
 			  selected(&request));
 		return nicctl_usage(ctl, "dev");
 	}
+	if (request_check_set(&request, &ctl->args))
+		return nicctl_usage(ctl, "dev");
 	return change(ctl, "dev set", DMANIC_GENL_CMD_DEV_SET, &request);
 }
 

@@ -89,6 +89,23 @@ void doctor_models(struct doctor *doctor)
 		      first->fabric);
 }
 
+void doctor_faults(struct doctor *doctor)
+{
+	const struct device *device;
+	size_t i;
+
+	for (i = 0; i < doctor->devices.n; i++) {
+		device = &doctor->devices.device[i];
+		if (!device_has_fault(device))
+			continue;
+		doctor_say(doctor, "fault", DOCTOR_WARNING,
+			   "frames to %s are lost, late or damaged on purpose",
+			   device->name);
+		doctor_remedy(doctor, "unless that is meant, as root: nicctl dev set %s fault none",
+			      device->name);
+	}
+}
+
 /* What a device counts and how much there may be of it */
 struct use {
 	const char *name;

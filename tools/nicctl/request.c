@@ -71,6 +71,13 @@ static const char *parse_ethertype(const char *text, uint64_t *value)
 	return NULL;
 }
 
+/* Of faults: "none", or what the same faults are made from again */
+static const char *parse_fault(const char *text, uint64_t *value)
+{
+	*value = 0;
+	return strcmp(text, "none") ? parse_seed(text, value) : NULL;
+}
+
 /* @parse: how the value is read; else it is a word, or there is none */
 static const struct {
 	const char *name;
@@ -93,6 +100,12 @@ static const struct {
 	[KEYWORD_CRC] = { "crc", parse_crc },
 	[KEYWORD_ETHERTYPE] = { "ethertype", parse_ethertype },
 	[KEYWORD_DEAD] = { "dead", parse_time },
+	[KEYWORD_FAULT] = { "fault", parse_fault },
+	[KEYWORD_DROP] = { "drop", share_parse },
+	[KEYWORD_DUPLICATE] = { "duplicate", share_parse },
+	[KEYWORD_CORRUPT] = { "corrupt", share_parse },
+	[KEYWORD_REORDER] = { "reorder", share_parse },
+	[KEYWORD_DELAY] = { "delay", parse_time },
 };
 
 const char *request_keyword_name(enum keyword keyword)
@@ -214,6 +227,13 @@ static int check_ether(const struct request *request, struct args *args)
 				 request->netdev ? "node" : "netdev");
 	if (request->given & KEYWORDS_LOOP)
 		return args_fail(args, "a device of type ether has no nodes or model");
+	return 0;
+}
+
+int request_check_set(const struct request *request, struct args *args)
+{
+	if ((request->given & KEYWORDS_FAULT) && !request_has(request, KEYWORD_FAULT))
+		return args_fail(args, "fault is missing: fault SEED drop 1%%, fault none");
 	return 0;
 }
 

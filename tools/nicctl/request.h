@@ -32,6 +32,12 @@ enum keyword {
 	KEYWORD_CRC,
 	KEYWORD_ETHERTYPE,
 	KEYWORD_DEAD,
+	KEYWORD_FAULT,
+	KEYWORD_DROP,
+	KEYWORD_DUPLICATE,
+	KEYWORD_CORRUPT,
+	KEYWORD_REORDER,
+	KEYWORD_DELAY,
 	KEYWORDS
 };
 
@@ -46,7 +52,11 @@ enum keyword {
 			 KEYWORD_BIT(KEYWORD_NETDEV))
 #define KEYWORDS_ADD	(KEYWORD_BIT(KEYWORD_TYPE) | KEYWORDS_LOOP | \
 			 KEYWORDS_ETHER)
-#define KEYWORDS_SET	(KEYWORDS_MODEL | KEYWORD_BIT(KEYWORD_FAILED))
+/* What happens on purpose to its frames: all from one to the other */
+#define KEYWORDS_FAULT	(KEYWORD_BIT(KEYWORD_DELAY + 1) - \
+			 KEYWORD_BIT(KEYWORD_FAULT))
+#define KEYWORDS_SET	(KEYWORDS_MODEL | KEYWORD_BIT(KEYWORD_FAILED) | \
+			 KEYWORDS_FAULT)
 #define KEYWORDS_DEL	KEYWORD_BIT(KEYWORD_FORCE)
 
 /**
@@ -57,7 +67,8 @@ enum keyword {
  * @model: preset
  * @netdev: network device of an ether device
  * @given: KEYWORD_BIT of those that were there
- * @number: their values: counts, nanoseconds, bytes a second, thousandths
+ * @number: their values: counts, nanoseconds, bytes a second, thousandths,
+ *	parts per million
  */
 struct request {
 	const char *name;
@@ -84,6 +95,9 @@ int request_keywords(struct request *request, struct args *args,
 
 /* What a type must have and must not have: 0, or -1 and the error of @args is set */
 int request_check_add(const struct request *request, struct args *args);
+
+/* What does not go without another word: the same */
+int request_check_set(const struct request *request, struct args *args);
 
 /* As it is written on a command line */
 const char *request_keyword_name(enum keyword keyword);

@@ -99,6 +99,16 @@ static const struct member proto_members[] = {
 	{ "corrupt", DMANIC_PROTO_A_CORRUPT },
 	{ "dropped", DMANIC_PROTO_A_DROPPED },
 	{ "unsent", DMANIC_PROTO_A_UNSENT },
+	{ "faults", DMANIC_PROTO_A_FAULTS },
+};
+
+static const struct member fault_members[] = {
+	{ "seed", DMANIC_FAULT_A_SEED },
+	{ "drop_ppm", DMANIC_FAULT_A_DROP },
+	{ "duplicate_ppm", DMANIC_FAULT_A_DUPLICATE },
+	{ "corrupt_ppm", DMANIC_FAULT_A_CORRUPT },
+	{ "reorder_ppm", DMANIC_FAULT_A_REORDER },
+	{ "delay_ns", DMANIC_FAULT_A_DELAY_NS },
 };
 
 static const struct member peer_members[] = {
@@ -130,6 +140,9 @@ static void put_ether(struct cJSON *result, const struct device *device)
 	report_add_text(ether, "crc", crc_name(device));
 	report_add_text(ether, "crc_now",
 			device->number[DMANIC_A_CRC_ON] ? "on" : "off");
+	if (device_has_fault(device))
+		put_members(report_add_object(ether, "fault"), fault_members,
+			    ARRAY_SIZE(fault_members), device->fault);
 }
 
 void show_members(struct cJSON *object, const struct device *device)
@@ -264,6 +277,31 @@ static void dma_line(const struct device *device)
 	putchar('\n');
 }
 
+/* "drop 1%, corrupt 0.01%, delay 100us, seed 7" */
+static void fault_line(const struct device *device)
+{
+	const uint64_t *fault = device->fault;
+	char text[SIZE_TEXT];
+	size_t i;
+
+	static const struct member shares[] = {
+		{ "drop", DMANIC_FAULT_A_DROP },
+		{ "duplicate", DMANIC_FAULT_A_DUPLICATE },
+		{ "corrupt", DMANIC_FAULT_A_CORRUPT },
+		{ "reorder", DMANIC_FAULT_A_REORDER },
+	};
+
+	printf("    fault       ");
+	for (i = 0; i < ARRAY_SIZE(shares); i++)
+		if (fault[shares[i].attr])
+			printf("%s %s, ", shares[i].name,
+			       share_print(fault[shares[i].attr], text));
+	if (fault[DMANIC_FAULT_A_DELAY_NS])
+		printf("delay %s, ",
+		       time_print((double)fault[DMANIC_FAULT_A_DELAY_NS], text));
+	printf("seed %" PRIu64 "\n", fault[DMANIC_FAULT_A_SEED]);
+}
+
 /* "eth0, MTU 1500, large frames cut, crc on (auto), dead after 2s" */
 static void ether_lines(const struct device *device)
 {
@@ -280,6 +318,8 @@ static void ether_lines(const struct device *device)
 	       crc_name(device));
 	printf("    dead        after %s\n",
 	       time_print((double)number[DMANIC_A_DEAD_NS], dead));
+	if (device_has_fault(device))
+		fault_line(device);
 }
 
 void show_device(struct nicctl *ctl, const struct device *device)

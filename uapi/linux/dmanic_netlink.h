@@ -19,7 +19,7 @@
  *            node NAME on NETDEV or IFINDEX, with the id NODE; ETHERTYPE, CRC,
  *            DEAD_NS, FABRIC.
  * DEV_DEL:   NAME, or FABRIC (every node made with that prefix); FORCE.
- * DEV_SET:   NAME, or FABRIC (every node or none); MODEL, FAILED to change.
+ * DEV_SET:   NAME, or FABRIC (every node or none); MODEL, FAILED, FAULT to change.
  * STATS_GET: as DEV_GET; NAME, TYPE, NODE, FABRIC and STATS.
  * EVENT:     not a request: what the multicast group "events" gets about devices
  *            of its network namespace: EVENT and what DEV_GET answers; about a
@@ -73,6 +73,7 @@ enum dmanic_attr {
 	DMANIC_A_PATH,		/* u32: enum dmanic_path */
 	DMANIC_A_PEER,		/* nest: enum dmanic_peer_attr */
 	DMANIC_A_PROTO,		/* nest: enum dmanic_proto_attr, with STATS */
+	DMANIC_A_FAULT,		/* nest: enum dmanic_fault_attr */
 	__DMANIC_A_MAX,
 };
 
@@ -169,10 +170,30 @@ enum dmanic_proto_attr {
 	DMANIC_PROTO_A_CORRUPT,		/* frames whose payload was damaged */
 	DMANIC_PROTO_A_DROPPED,		/* frames received and dropped, for any reason */
 	DMANIC_PROTO_A_UNSENT,		/* frames the network device did not take */
+	DMANIC_PROTO_A_FAULTS,		/* frames received that FAULT did something to */
 	__DMANIC_PROTO_A_MAX,
 };
 
 #define DMANIC_PROTO_A_MAX (__DMANIC_PROTO_A_MAX - 1)
+
+/*
+ * What happens on purpose to frames on their way to an ether device, to see how
+ * programs bear it. Shares are parts per million, at most 1000000. DEV_SET
+ * replaces all: what is not given is 0; an empty nest ends it.
+ */
+enum dmanic_fault_attr {
+	DMANIC_FAULT_A_UNSPEC,
+	DMANIC_FAULT_A_PAD,
+	DMANIC_FAULT_A_SEED,		/* u64: the same frames meet the same faults */
+	DMANIC_FAULT_A_DROP,		/* u32: are lost */
+	DMANIC_FAULT_A_DUPLICATE,	/* u32: come twice */
+	DMANIC_FAULT_A_CORRUPT,		/* u32: have a wrong bit */
+	DMANIC_FAULT_A_REORDER,		/* u32: are not held up by DELAY_NS */
+	DMANIC_FAULT_A_DELAY_NS,	/* u64: are so much late, at most 10 s */
+	__DMANIC_FAULT_A_MAX,
+};
+
+#define DMANIC_FAULT_A_MAX (__DMANIC_FAULT_A_MAX - 1)
 
 /* What a loop link pretends to cost; all zero moves data at memory speed */
 enum dmanic_model_attr {
