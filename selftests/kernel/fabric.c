@@ -394,12 +394,51 @@ static const char *netdev_of(unsigned int node, char *name, size_t bytes)
 	return NULL;
 }
 
+/*
+ * DMANIC_FAULT="DROP DUPLICATE CORRUPT REORDER DELAY": what frames to each node meet,
+ * parts per million, and nanoseconds. With CORRUPT payloads have checksums.
+ */
+struct fault {
+	unsigned int share[4];
+	unsigned long long delay_ns;
+};
+
+static bool fault_wanted(struct fault *fault)
+{
+	const char *words = getenv("DMANIC_FAULT");
+	unsigned int *share = fault->share;
+
+	memset(fault, 0, sizeof(*fault));
+	return words && sscanf(words, "%u %u %u %u %llu", &share[0], &share[1],
+			       &share[2], &share[3], &fault->delay_ns) == 5;
+}
+
+static int fault_set(const char *name, unsigned int seed, const struct fault *fault)
+{
+	struct request request;
+	struct nlattr *nest;
+	unsigned int i;
+
+	request_begin(&request, DMANIC_GENL_CMD_DEV_SET, 0);
+	mnl_attr_put_strz(request.header, DMANIC_A_NAME, name);
+	nest = mnl_attr_nest_start(request.header, DMANIC_A_FAULT);
+	mnl_attr_put_u64(request.header, DMANIC_FAULT_A_SEED, seed);
+	for (i = 0; i < ARRAY_SIZE(fault->share); i++)
+		mnl_attr_put_u32(request.header, DMANIC_FAULT_A_DROP + i,
+				 fault->share[i]);
+	mnl_attr_put_u64(request.header, DMANIC_FAULT_A_DELAY_NS, fault->delay_ns);
+	mnl_attr_nest_end(request.header, nest);
+	return request_send(&request, NULL, NULL);
+}
+
 /* Fabrics do not see each other: each has an EtherType of its own */
 static int fabric_add_ether(const struct fabric *added, const char *letter)
 {
 	uint16_t type = 0xa000 + getpid() % 2000 * 4 + (*letter ? *letter - 'a' + 1 : 0);
 	char name[DMANIC_NAME_MAX], netdev[DMANIC_NAME_MAX];
 	struct request request;
+	struct fault fault;
+	bool faulty = fault_wanted(&fault);
 	unsigned int i;
 	int ret = 0;
 
@@ -413,7 +452,11 @@ static int fabric_add_ether(const struct fabric *added, const char *letter)
 		mnl_attr_put_u16(request.header, DMANIC_A_ETHERTYPE, type);
 		mnl_attr_put_strz(request.header, DMANIC_A_NETDEV,
 				  netdev_of(i, netdev, sizeof(netdev)));
+		if (faulty && fault.share[DMANIC_FAULT_A_CORRUPT - DMANIC_FAULT_A_DROP])
+			mnl_attr_put_u32(request.header, DMANIC_A_CRC, DMANIC_CRC_ON);
 		ret = request_send(&request, NULL, NULL);
+		if (!ret && faulty)
+			ret = fault_set(name, i + 1, &fault);
 	}
 	if (ret)
 		harness_note("node %s: %s %s", name, strerror(-ret), request.message);
