@@ -133,10 +133,10 @@ void dmanic_host_hello(struct dmanic_host *host, struct dmanic_out *out)
 static enum dmanic_drop host_hello(struct dmanic_host *host,
 				   const struct dmanic_frame *frame,
 				   const struct dmanic_head *head, u64 now,
-				   struct dmanic_out *answer)
+				   struct dmanic_out *answer, struct dmanic_peer **found)
 {
+	bool reply = head->flags & DMANIC_WIRE_REPLY;
 	struct dmanic_hello hello, own;
-	struct dmanic_peer *peer;
 	enum dmanic_drop drop;
 
 	drop = dmanic_hello_decode(frame->head, head, &hello);
@@ -148,17 +148,17 @@ static enum dmanic_drop host_hello(struct dmanic_host *host,
 		if (hello.incarnation == host->config.incarnation)
 			return DMANIC_DROP_STATE; /* our own, from a loop */
 		host->env->event(NULL, DMANIC_PEER_RIVAL);
-		if (!(head->flags & DMANIC_WIRE_REPLY) && host_may_answer(host, now))
+		if (!reply && host_may_answer(host, now))
 			host_refuse(host, 0, DMANIC_REFUSE_IN_USE, answer);
 		return DMANIC_DROP_STATE;
 	}
-	peer = host->env->find_node(host, hello.node, false);
-	if (peer && peer->address == DMANIC_EVERYBODY)
-		peer->address = frame->from;
-	if (head->flags & DMANIC_WIRE_REPLY)
-		return DMANIC_DROP_NONE;
-	if (!host_may_answer(host, now))
+	if (!reply && !host_may_answer(host, now))
 		return DMANIC_DROP_RATE;
+	*found = host->env->find_node(host, hello.node, false);
+	if (*found)
+		dmanic_handshake_hello(*found, frame->from, !reply);
+	if (reply)
+		return DMANIC_DROP_NONE;
 	dmanic_hello_fill(host, &own);
 	own.to = hello.node;
 	answer->head_length = dmanic_hello_encode(answer->head, DMANIC_WIRE_HELLO,
@@ -307,7 +307,7 @@ static enum dmanic_drop host_receive(struct dmanic_host *host,
 {
 	switch (head->type) {
 	case DMANIC_WIRE_HELLO:
-		return host_hello(host, frame, head, now, answer);
+		return host_hello(host, frame, head, now, answer, found);
 	case DMANIC_WIRE_INIT:
 		return host_init(host, frame, head, now, answer, found);
 	case DMANIC_WIRE_ANSWER:

@@ -39,7 +39,8 @@ void dmanic_peer_wait(struct dmanic_peer *peer, u64 now);
 /* handshake.c */
 void dmanic_hello_fill(const struct dmanic_host *host, struct dmanic_hello *hello);
 void dmanic_handshake_begin(struct dmanic_peer *peer, u64 now);
-void dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);
+void dmanic_handshake_hello(struct dmanic_peer *peer, u64 from, bool again);
+bool dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);
 enum dmanic_drop dmanic_handshake_init(struct dmanic_peer *peer,
 				       const struct dmanic_frame *frame,
 				       const struct dmanic_hello *hello, u64 now,

@@ -300,13 +300,11 @@ bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	out->payload_length = 0;
 	out->nr_sources = 0;
 	out->units = 0;
-	if (peer->state == DMANIC_PEER_OPEN) {
+	if (peer->state == DMANIC_PEER_OPEN)
 		some = next_open(peer, now, out);
-	} else {
-		some = peer->hello_now;
-		if (some)
-			dmanic_handshake_next(peer, now, out);
-	}
+	else
+		some = peer->state != DMANIC_PEER_CLOSED &&
+		       dmanic_handshake_next(peer, now, out);
 	if (some)
 		dmanic_peer_stats(peer)->frames_sent++;
 	return some;

@@ -141,6 +141,8 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	dmanic_peer_set_mtu(peer);
 	peer->hello_now = false;
 	peer->hello_at = DMANIC_NEVER;
+	peer->init_now = false;
+	peer->sought = false;
 	peer->waiting = DMANIC_NEVER;
 	peer->probed = 0;
 	peer->heard = 0;

@@ -35,7 +35,8 @@
  * States of a peer
  *
  *	CLOSED   no tags. Nothing is owed by either side.
- *	OPENING  has a local tag; asks (INIT) when something is to be sent
+ *	OPENING  has a local tag, told to one address at most; asks when something
+ *	         is to be sent: HELLO where it is, INIT there
  *	PAIRED   knows the other's tag, says so (ANSWER, DONE) until it hears
  *	         something; sends nothing else
  *	OPEN     both know both tags
@@ -52,7 +53,8 @@
  *	  order. So doing what comes never waits for what we send, nor the other
  *	  way round: two nodes cannot wait for each other
  *	5 nothing received changes a connection unless it carries its local tag
- *	  (RESET: its remote tag)
+ *	  (RESET: its remote tag). A local tag is told to one address, in frames to
+ *	  it alone
  */
 #ifndef DMANIC_PROTO_H
 #define DMANIC_PROTO_H
@@ -590,9 +592,11 @@ enum dmanic_peer_state {
  * @operations: ids we may use
  * @refused: enum dmanic_refusal_reason of the last REFUSE, 0: none
  * @since: OPENING, PAIRED: when it began
- * @hello_at: when to send INIT or ANSWER again
+ * @hello_at: when to ask again: HELLO and INIT, or ANSWER
  * @hello_wait: and how long to wait then
- * @hello_now: send it at once
+ * @hello_now: ask at once
+ * @init_now: send INIT at once: its address became known, or may be right still
+ * @sought: everybody was asked where it is, and nobody has answered yet
  * @heard: when something came with our tag
  * @waiting: since when we wait for something; DMANIC_NEVER: we do not
  * @probed: when a PROBE went out
@@ -647,6 +651,8 @@ struct dmanic_peer {
 	u64 hello_at;
 	u64 hello_wait;
 	bool hello_now;
+	bool init_now;
+	bool sought;
 	u64 heard;
 	u64 waiting;
 	u64 probed;

@@ -203,8 +203,11 @@ static void frame_route(struct sim_node *from, const struct dmanic_out *out,
 		frame_travel(from, out->to, bytes, head_length, length, change);
 		return;
 	}
-	/* A large network has a directory: INIT says whom it is for */
-	if (sim.config.nodes > 64 && bytes[1] == DMANIC_WIRE_INIT) {
+	for (i = 0; i < 8; i++)
+		SIM_CHECK(bytes[1] == DMANIC_WIRE_HELLO && !bytes[16 + i] && !bytes[40 + i],
+			  "node %u tells everybody a tag, type %u", from->id, bytes[1]);
+	/* A large network has a directory: HELLO says whom it is for */
+	if (sim.config.nodes > 64) {
 		to = bytes[28] << 24 | bytes[29] << 16 | bytes[30] << 8 | bytes[31];
 		if (to < sim.config.nodes)
 			frame_travel(from, to, bytes, head_length, length, change);
