@@ -10,7 +10,8 @@
  *	       Made with the first node on it, gone with the last. [its nodes]
  *	cutter what cuts large frames of an EtherType. [ports]
  *	peer   another node, and the connection to it. Made by who connects first,
- *	       on either side; lives as long as the node.
+ *	       on either side. Its memory lives as long as the node; while nobody
+ *	       uses it, it may become the peer of another one. [users]
  *	eop    what the link keeps of an operation, in op->link. [its queue]
  *	lookup a question to a peer: where an export is. [who waits for it]
  *
@@ -188,6 +189,7 @@ struct ether_node {
  * @tagged: in en->tags, while the connection has a tag
  * @active: in en->active
  * @ops: struct ether_op.of_peer
+ * @users: who has it without the lock: it stays the peer of its node
  * @check: it connected anew: operations for the one it was before are to end
  * @timer: when the protocol wants to know of the time
  * @armed: when that goes off; DMANIC_NEVER: it does not
@@ -201,6 +203,7 @@ struct ether_peer {
 	struct hlist_node tagged;
 	struct list_head active;
 	struct list_head ops;
+	unsigned int users;
 	bool check;
 	struct hrtimer timer;
 	u64 armed;
@@ -294,7 +297,9 @@ enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer);
 
 /* ether_peer.c */
 struct ether_peer *dmanic_ether_peer_find(struct ether_node *en, u32 id);
+struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id);
 struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id);
+void dmanic_ether_peer_put(struct ether_peer *ep);
 void dmanic_ether_peer_refill(struct ether_node *en);
 void dmanic_ether_peer_close_all(struct ether_node *en);
 void dmanic_ether_peer_free_all(struct ether_node *en);

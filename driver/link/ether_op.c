@@ -165,7 +165,8 @@ static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op 
 	*status = DMANIC_STATUS_CANCELLED;
 	if (dmanic_op_given_up(op))
 		return NULL;
-	ep = dmanic_ether_peer_find(en, target->node);
+	/* It was connected to once, but its peer may have become another's */
+	ep = dmanic_ether_peer_take(en, target->node);
 	*status = DMANIC_STATUS_PEER_DEAD;
 	if (!ep)
 		return NULL;

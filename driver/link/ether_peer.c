@@ -4,6 +4,9 @@
  *
  * A peer needs half a megabyte, which softirq cannot have. Who connects from here
  * allocates; for who connects to us a spare one is kept and made anew by a worker.
+ *
+ * Anybody can send an INIT in the name of any node, so peers are used again for other
+ * nodes: those that came to nothing always, others when there are too many.
  */
 #include <linux/hash.h>
 #include <linux/mm.h>
@@ -30,6 +33,16 @@ struct ether_peer *dmanic_ether_peer_find(struct ether_node *en, u32 id)
 	return NULL;
 }
 
+static void peer_wakeup(struct ether_node *en)
+{
+	lockdep_assert_held(&en->lock);
+	if (en->stopped)
+		return;
+	get_device(&en->node.dev);
+	if (!queue_work(dmanic_ether_wq, &en->wakeups))
+		put_device(&en->node.dev);
+}
+
 static struct ether_peer *peer_alloc(struct ether_node *en)
 {
 	size_t bytes = offsetof(struct ether_peer, peer) + dmanic_peer_bytes(&en->host);
@@ -38,11 +51,21 @@ static struct ether_peer *peer_alloc(struct ether_node *en)
 }
 
 /* It becomes the peer of that id */
-static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
+static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id)
 {
 	unsigned int i;
 
 	lockdep_assert_held(&en->lock);
+	for (i = 0; i < ETHER_FLOWS; i++)
+		dmanic_flow_init(&ep->flow[i]);
+	dmanic_flow_init(&ep->asking);
+	ep->check = false;
+	dmanic_peer_init(&ep->peer, &en->host, id);
+	hash_add(en->peers, &ep->entry, id);
+}
+
+static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
+{
 	ep->en = en;
 	INIT_HLIST_NODE(&ep->tagged);
 	INIT_LIST_HEAD(&ep->active);
@@ -50,12 +73,76 @@ static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
 	hrtimer_init(&ep->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	ep->timer.function = dmanic_ether_timer;
 	ep->armed = DMANIC_NEVER;
-	for (i = 0; i < ETHER_FLOWS; i++)
-		dmanic_flow_init(&ep->flow[i]);
-	dmanic_flow_init(&ep->asking);
-	dmanic_peer_init(&ep->peer, &en->host, id);
-	hash_add(en->peers, &ep->entry, id);
+	peer_name(en, ep, id);
 	en->nr_peers++;
+}
+
+/* Nobody here has it, and it has nothing that anybody wants */
+static bool peer_unused(const struct ether_peer *ep)
+{
+	return !ep->users && list_empty(&ep->ops) && dmanic_peer_idle(&ep->peer);
+}
+
+/* How little is lost with it: who never connected, who is not about to, who waits longest */
+static bool peer_before(const struct ether_peer *a, const struct ether_peer *b)
+{
+	if (!a->peer.incarnation != !b->peer.incarnation)
+		return !a->peer.incarnation;
+	if (a->peer.state != b->peer.state)
+		return a->peer.state == DMANIC_PEER_CLOSED;
+	return a->peer.since < b->peer.since;
+}
+
+/*
+ * A peer of another node becomes that of @id; NULL: none can. Unless there are too
+ * many already only one that never connected, and has had its time to.
+ */
+static struct ether_peer *peer_reuse(struct ether_node *en, u32 id)
+{
+	bool full = en->nr_peers >= ETHER_PEERS_MAX;
+	struct ether_peer *ep, *best = NULL;
+	int i;
+
+	lockdep_assert_held(&en->lock);
+	hash_for_each(en->peers, i, ep, entry) {
+		if (!peer_unused(ep))
+			continue;
+		if (!full && (ep->peer.incarnation || ep->peer.state != DMANIC_PEER_CLOSED))
+			continue;
+		if (!best || peer_before(ep, best))
+			best = ep;
+	}
+	if (!best)
+		return NULL;
+	/* Its timer may go off yet, for nothing */
+	dmanic_peer_forget(&best->peer);
+	list_del_init(&best->active);
+	hash_del(&best->entry);
+	peer_name(en, best, id);
+	return best;
+}
+
+/**
+ * dmanic_ether_peer_take() - a peer by node id, new if need be, without sleeping
+ * @en: of this node; under its lock
+ * @id: of the other
+ *
+ * Return: it, or NULL: there are too many, or no spare one.
+ */
+struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id)
+{
+	struct ether_peer *ep = dmanic_ether_peer_find(en, id);
+
+	if (!ep)
+		ep = peer_reuse(en, id);
+	if (ep || en->nr_peers >= ETHER_PEERS_MAX)
+		return ep;
+	ep = en->spare;
+	en->spare = NULL;
+	if (ep)
+		peer_add(en, ep, id);
+	peer_wakeup(en);
+	return ep;
 }
 
 /**
@@ -63,14 +150,16 @@ static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
  * @en: of this node; without its lock
  * @id: of the other
  *
- * May sleep. Return: it, or NULL: no memory, or too many.
+ * May sleep. Return: it, until dmanic_ether_peer_put(); NULL: no memory, or too many.
  */
 struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id)
 {
 	struct ether_peer *ep, *new = NULL;
 
 	spin_lock_bh(&en->lock);
-	ep = dmanic_ether_peer_find(en, id);
+	ep = en->stopped ? NULL : dmanic_ether_peer_take(en, id);
+	if (ep)
+		ep->users++;
 	spin_unlock_bh(&en->lock);
 	if (ep)
 		return ep;
@@ -78,15 +167,29 @@ struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id)
 	if (!new)
 		return NULL;
 	spin_lock_bh(&en->lock);
-	ep = dmanic_ether_peer_find(en, id);
+	if (!en->stopped)
+		ep = dmanic_ether_peer_take(en, id);
 	if (!ep && en->nr_peers < ETHER_PEERS_MAX && !en->stopped) {
 		ep = new;
 		new = NULL;
 		peer_add(en, ep, id);
 	}
+	if (ep)
+		ep->users++;
 	spin_unlock_bh(&en->lock);
 	kvfree(new);
 	return ep;
+}
+
+/**
+ * dmanic_ether_peer_put() - who made it needs it no more
+ * @ep: the peer; without its node's lock
+ */
+void dmanic_ether_peer_put(struct ether_peer *ep)
+{
+	spin_lock_bh(&ep->en->lock);
+	ep->users--;
+	spin_unlock_bh(&ep->en->lock);
 }
 
 /**
@@ -193,16 +296,6 @@ void dmanic_ether_wakeups(struct work_struct *work)
 	dmanic_node_put(&en->node);
 }
 
-static void peer_wakeup(struct ether_node *en)
-{
-	lockdep_assert_held(&en->lock);
-	if (en->stopped)
-		return;
-	get_device(&en->node.dev);
-	if (!queue_work(dmanic_ether_wq, &en->wakeups))
-		put_device(&en->node.dev);
-}
-
 /* ---- what the protocol asks for ---- */
 
 static struct ether_node *host_node(struct dmanic_host *host)
@@ -231,14 +324,7 @@ static struct dmanic_peer *env_find_node(struct dmanic_host *host, u32 node, boo
 	struct ether_node *en = host_node(host);
 	struct ether_peer *ep;
 
-	ep = dmanic_ether_peer_find(en, node);
-	if (!ep && make && en->nr_peers < ETHER_PEERS_MAX) {
-		ep = en->spare;
-		en->spare = NULL;
-		if (ep)
-			peer_add(en, ep, node);
-		peer_wakeup(en);
-	}
+	ep = make ? dmanic_ether_peer_take(en, node) : dmanic_ether_peer_find(en, node);
 	return ep ? &ep->peer : NULL;
 }
 

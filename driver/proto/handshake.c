@@ -84,7 +84,13 @@ static void handshake_move(struct dmanic_peer *peer, u64 address)
 	peer->address = address;
 }
 
-static bool handshake_asks(const struct dmanic_peer *peer)
+/**
+ * dmanic_handshake_asks() - do we want the connection, too
+ * @peer: with whom
+ *
+ * Return: true while it is asked for one.
+ */
+bool dmanic_handshake_asks(const struct dmanic_peer *peer)
 {
 	return peer->state == DMANIC_PEER_OPENING &&
 	       (peer->hello_now || peer->hello_at != DMANIC_NEVER);
@@ -101,7 +107,7 @@ static bool handshake_asks(const struct dmanic_peer *peer)
  */
 void dmanic_handshake_hello(struct dmanic_peer *peer, u64 from, bool again)
 {
-	bool asks = handshake_asks(peer);
+	bool asks = dmanic_handshake_asks(peer);
 
 	if (peer->address != from) {
 		if (peer->address != DMANIC_EVERYBODY && !(asks && peer->sought))
@@ -123,7 +129,7 @@ void dmanic_handshake_begin(struct dmanic_peer *peer, u64 now)
 {
 	if (peer->state == DMANIC_PEER_CLOSED)
 		handshake_opening(peer, now);
-	else if (handshake_asks(peer))
+	else if (dmanic_handshake_asks(peer))
 		return;
 	/* Also when the other side has begun: then its time counts from now on */
 	peer->since = now;

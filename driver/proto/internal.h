@@ -38,6 +38,7 @@ void dmanic_peer_wait(struct dmanic_peer *peer, u64 now);
 
 /* handshake.c */
 void dmanic_hello_fill(const struct dmanic_host *host, struct dmanic_hello *hello);
+bool dmanic_handshake_asks(const struct dmanic_peer *peer);
 void dmanic_handshake_begin(struct dmanic_peer *peer, u64 now);
 void dmanic_handshake_hello(struct dmanic_peer *peer, u64 from, bool again);
 bool dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);

@@ -84,7 +84,8 @@ void dmanic_peer_init(struct dmanic_peer *peer, struct dmanic_host *host, u32 no
 	u8 *at = (u8 *)peer->first;
 	u32 i;
 
-	memset(peer, 0, dmanic_peer_bytes(host));
+	/* Rings hold nothing beyond what their counters say, and are most of it */
+	memset(peer, 0, sizeof(*peer) + layout.slot + layout.reply);
 	peer->host = host;
 	peer->node = node;
 	peer->address = DMANIC_EVERYBODY;
@@ -207,14 +208,30 @@ void dmanic_peer_wait(struct dmanic_peer *peer, u64 now)
 }
 
 /**
- * dmanic_peer_idle() - may its memory go
+ * dmanic_peer_idle() - may its memory go, or be another's
  * @peer: it
+ *
+ * Also when somebody asked for a connection in its name, and we did not: that has
+ * cost nobody anything yet.
  *
  * Return: true when there is no connection and nothing to send.
  */
 bool dmanic_peer_idle(const struct dmanic_peer *peer)
 {
-	return peer->state == DMANIC_PEER_CLOSED && !dmanic_xfer_any(peer);
+	return (peer->state == DMANIC_PEER_CLOSED ||
+		(peer->state == DMANIC_PEER_OPENING && !dmanic_handshake_asks(peer))) &&
+	       !dmanic_xfer_any(peer);
+}
+
+/**
+ * dmanic_peer_forget() - its memory is to go, or to be another's
+ * @peer: it; dmanic_peer_idle()
+ *
+ * Nobody is told: nobody believes to be connected.
+ */
+void dmanic_peer_forget(struct dmanic_peer *peer)
+{
+	dmanic_peer_reset(peer);
 }
 
 /**

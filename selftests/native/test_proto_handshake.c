@@ -391,6 +391,34 @@ TEST(handshake__forged_frames_end_nothing)
 	pair_end();
 }
 
+/* A link that has no room for another peer may take one that only was asked */
+TEST(handshake__who_only_was_asked_is_idle)
+{
+	struct dmanic_hello hello = forged();
+	u8 bytes[1024];
+	u32 length;
+
+	pair_begin();
+	EXPECT(dmanic_peer_idle(pair[1].peer));
+	length = dmanic_hello_encode(bytes, DMANIC_WIRE_INIT, 0, 0, &hello);
+	pair_feed(1, 666, bytes, length);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_OPENING);
+	EXPECT(dmanic_peer_idle(pair[1].peer));
+	EXPECT(pair[1].peer->incarnation == 0);
+	put(1, &xfer[0]);
+	EXPECT(!dmanic_peer_idle(pair[1].peer));
+	pair_run(100 * PAIR_MS);
+	EXPECT(pair_open());
+	EXPECT(!dmanic_peer_idle(pair[0].peer));
+	/* A tag that was told is worth nothing any more */
+	restart(1, 2001);
+	pair_feed(1, 666, bytes, length);
+	dmanic_peer_forget(pair[1].peer);
+	EXPECT(pair[1].peer->local_tag == 0);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_CLOSED);
+	pair_end();
+}
+
 TEST(handshake__versions)
 {
 	struct dmanic_hello hello = forged();
