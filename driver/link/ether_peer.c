@@ -266,6 +266,8 @@ static enum dmanic_event peer_event(enum dmanic_peer_event event)
 		return DMANIC_EVENT_PEER_REFUSED;
 	case DMANIC_PEER_RIVAL:
 		return DMANIC_EVENT_PEER_RIVAL;
+	case DMANIC_PEER_DEGRADED:
+		return DMANIC_EVENT_PEER_DEGRADED;
 	default:
 		return DMANIC_EVENT_PEER_DOWN;
 	}

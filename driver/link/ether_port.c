@@ -353,9 +353,13 @@ static void port_set_mtu(struct ether_port *port)
 	list_for_each_entry(en, &port->nodes, entry) {
 		spin_lock_bh(&en->lock);
 		dmanic_host_set_mtu(&en->host, mtu, super);
-		hash_for_each(en->peers, i, ep, entry)
+		hash_for_each(en->peers, i, ep, entry) {
 			dmanic_peer_set_mtu(&ep->peer);
+			dmanic_ether_wake(ep);
+		}
 		spin_unlock_bh(&en->lock);
+		/* Others are told */
+		dmanic_ether_run(en);
 		en->info.path = dmanic_ether_path(port->dev, ntohs(port->taker.type));
 	}
 }

@@ -95,6 +95,7 @@ void dmanic_ack_fill(struct dmanic_peer *peer, u64 now, struct dmanic_ack *ack)
 	ack->held = fresh ? dmanic_stamp(now - peer->echo_at) : U32_MAX;
 	ack->window = dmanic_ack_window(peer, now);
 	ack->duplicates = peer->ack_duplicates;
+	ack->mtu = dmanic_peer_config(peer)->mtu;
 	peer->ack_now = false;
 	peer->ack_at = DMANIC_NEVER;
 	peer->ack_units = 0;
@@ -170,7 +171,7 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 }
 
 /* A frame arrived whose payload is not what it was when it was sent */
-static void ack_corrupt(struct dmanic_peer *peer, u8 class, u64 seq)
+static void ack_corrupt(struct dmanic_peer *peer, u8 class, u64 seq, u64 now)
 {
 	struct dmanic_tx *tx = &peer->tx[class];
 	struct dmanic_extent *extent;
@@ -183,7 +184,8 @@ static void ack_corrupt(struct dmanic_peer *peer, u8 class, u64 seq)
 	sent = dmanic_sent_at(tx, index);
 	if (index == tx->sent_tail || sent->state != DMANIC_SENT_FLYING)
 		return;
-	dmanic_loss_mark(peer, class, index);
+	sent->excused = true;
+	dmanic_loss_mark(peer, class, index, now);
 	if (!sent->alone) {
 		sent->alone = true;
 		return;
@@ -203,6 +205,12 @@ static void ack_newest(struct dmanic_peer *peer, const struct dmanic_ack *ack, u
 	peer->ack_seen = ack->number;
 	peer->granted = max(ack->window, 1U);
 	peer->granted_at = now;
+	if (ack->mtu != peer->their_mtu) {
+		peer->their_mtu = ack->mtu;
+		dmanic_peer_set_mtu(peer);
+	}
+	if (ack->held != U32_MAX)
+		peer->reached = true;
 	/* Half of all values are in the past: an echo of the future is a lie */
 	if (ack->held != U32_MAX && (s32)rtt >= 0 &&
 	    (u64)rtt << DMANIC_STAMP_SHIFT < dmanic_peer_config(peer)->dead_ns)
@@ -234,13 +242,15 @@ enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmani
 		units += ack_stream(peer, class, ack, first, now);
 		first += ack->stream[class].nr;
 		if (ack->stream[class].corrupt != U64_MAX)
-			ack_corrupt(peer, class, ack->stream[class].corrupt);
+			ack_corrupt(peer, class, ack->stream[class].corrupt, now);
 		dmanic_tx_retire(peer, class);
 		dmanic_receive_retry(peer, class, now);
 	}
 	if (units) {
 		peer->progress = now;
+		peer->moved = now;
 		peer->backoff = 0;
+		peer->unreached = 0;
 		peer->tail_probed = false;
 	}
 	dmanic_rate_round(peer, units, now);

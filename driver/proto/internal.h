@@ -33,6 +33,7 @@ static inline u32 dmanic_stamp(u64 now)
 /* peer.c */
 void dmanic_peer_reset(struct dmanic_peer *peer);
 void dmanic_peer_end(struct dmanic_peer *peer, u32 status);
+void dmanic_peer_degrade(struct dmanic_peer *peer, u64 now);
 bool dmanic_peer_wants(const struct dmanic_peer *peer);
 void dmanic_peer_wait(struct dmanic_peer *peer, u64 now);
 
@@ -116,7 +117,7 @@ void dmanic_loss_acked(struct dmanic_peer *peer, u8 class, const struct dmanic_s
 void dmanic_loss_detect(struct dmanic_peer *peer, u64 now);
 u64 dmanic_loss_deadline(const struct dmanic_peer *peer);
 void dmanic_loss_timer(struct dmanic_peer *peer, u64 now);
-void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index);
+void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index, u64 now);
 
 /* rate.c */
 void dmanic_rate_reset(struct dmanic_peer *peer);

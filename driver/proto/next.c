@@ -202,6 +202,7 @@ static bool next_again(struct next *next, u64 now)
 	if (sent->resent < sent->units)
 		return true;
 	sent->again = true;
+	sent->excused = false;
 	sent->time = now;
 	dmanic_sent_move(tx, index, DMANIC_SENT_FLYING);
 	return true;
@@ -232,6 +233,8 @@ static bool next_new(struct next *next, u64 now)
 
 static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 {
+	bool first = peer->tx[0].una == peer->tx[0].next &&
+		     peer->tx[1].una == peer->tx[1].next;
 	bool silent = !peer->tx[0].flight && !peer->tx[1].flight;
 	struct next next = { .peer = peer, .out = out };
 	u64 burst = peer->rate.srtt / 4;
@@ -246,6 +249,8 @@ static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 			continue;
 		if (silent)
 			peer->progress = now;
+		if (first)
+			peer->moved = now;
 		dmanic_peer_wait(peer, now);
 		return true;
 	}
@@ -322,7 +327,7 @@ bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out, u64 now)
 {
 	struct dmanic_tx *tx = &peer->tx[out->class];
-	const struct dmanic_sent *sent;
+	struct dmanic_sent *sent;
 	u32 index;
 
 	if (!out->units || peer->state != DMANIC_PEER_OPEN)
@@ -331,8 +336,10 @@ void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out, 
 		sent = dmanic_sent_at(tx, index);
 		if (sent->seq >= out->seq + out->units)
 			break;
-		if (sent->state == DMANIC_SENT_FLYING)
-			dmanic_loss_mark(peer, out->class, index);
+		if (sent->state != DMANIC_SENT_FLYING)
+			continue;
+		sent->excused = true;
+		dmanic_loss_mark(peer, out->class, index, now);
 	}
 	peer->rate.pace = max(peer->rate.pace, now + peer->rate.srtt);
 }

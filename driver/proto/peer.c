@@ -14,6 +14,8 @@
 
 /* How often, within the time after which it is dead, a peer is asked */
 #define PEER_PROBES	8U
+/* Who answers, but takes nothing, is given up after so many times that time */
+#define PEER_STUCK	4U
 
 /**
  * struct peer_layout - where a peer's buffers are
@@ -139,6 +141,8 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	for (i = config->operations; i--;)
 		peer->free_slot[peer->nr_free++] = i;
 	peer->their_mtu = DMANIC_WIRE_FRAME_MAX;
+	peer->path = DMANIC_WIRE_FRAME_MAX;
+	peer->path_at = 0;
 	dmanic_peer_set_mtu(peer);
 	peer->hello_now = false;
 	peer->hello_at = DMANIC_NEVER;
@@ -161,6 +165,9 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->sender_until = 0;
 	peer->backoff = 0;
 	peer->progress = 0;
+	peer->moved = 0;
+	peer->reached = false;
+	peer->unreached = 0;
 	peer->tail_probed = false;
 	peer->newest = 0;
 	peer->newest_seq = 0;
@@ -244,8 +251,31 @@ void dmanic_peer_set_mtu(struct dmanic_peer *peer)
 {
 	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
 
-	peer->mtu = min(config->mtu, peer->their_mtu);
+	/* It cannot know otherwise before it has lost some */
+	if (config->mtu < peer->own_mtu && peer->state == DMANIC_PEER_OPEN)
+		peer->ack_now = true;
+	peer->own_mtu = config->mtu;
+	peer->mtu = min3(config->mtu, peer->their_mtu, peer->path);
 	peer->super = max(config->super, peer->mtu);
+}
+
+/**
+ * dmanic_peer_degrade() - large frames do not arrive where small ones do
+ * @peer: to whom
+ * @now: time
+ *
+ * Something on the way has a smaller MTU than both ends have, and tells nobody.
+ */
+void dmanic_peer_degrade(struct dmanic_peer *peer, u64 now)
+{
+	u32 path = max(peer->mtu / 2, DMANIC_WIRE_MTU_MIN);
+
+	if (path >= peer->mtu)
+		return;
+	peer->path = path;
+	peer->path_at = now;
+	dmanic_peer_set_mtu(peer);
+	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_DEGRADED);
 }
 
 /* ---- time ---- */
@@ -253,15 +283,18 @@ void dmanic_peer_set_mtu(struct dmanic_peer *peer)
 /* When it is dead, unless it is heard of before */
 static u64 peer_dead_at(const struct dmanic_peer *peer)
 {
-	u64 limit = dmanic_peer_config(peer)->dead_ns;
+	u64 limit = dmanic_peer_config(peer)->dead_ns, stuck = DMANIC_NEVER;
 
 	if (peer->state == DMANIC_PEER_CLOSED)
 		return DMANIC_NEVER;
 	if (peer->state != DMANIC_PEER_OPEN)
 		return peer->since + limit;
+	if (peer->tx[DMANIC_BULK].una != peer->tx[DMANIC_BULK].next ||
+	    peer->tx[DMANIC_URGENT].una != peer->tx[DMANIC_URGENT].next)
+		stuck = peer->moved + PEER_STUCK * limit;
 	if (peer->waiting == DMANIC_NEVER)
-		return DMANIC_NEVER;
-	return max(peer->heard, peer->waiting) + limit;
+		return stuck;
+	return min(stuck, max(peer->heard, peer->waiting) + limit);
 }
 
 /* When to ask whether it is still there */

@@ -331,7 +331,9 @@ enum dmanic_sent_state {
  * @prev: index in the list of its state
  * @next: the same
  * @state: enum dmanic_sent_state
+ * @times: it was taken for lost
  * @again: it was sent more than once
+ * @excused: it is known why it was lost last, and its length is not the reason
  * @alone: it arrived with a wrong checksum: its records go out one by one, so that it
  *	is seen whose is wrong
  */
@@ -343,7 +345,9 @@ struct dmanic_sent {
 	u32 prev;
 	u32 next;
 	u8 state;
+	u8 times;
 	bool again;
+	bool excused;
 	bool alone;
 };
 
@@ -586,7 +590,10 @@ enum dmanic_peer_state {
  * @remote_tag: frames to it
  * @incarnation: of it, 0: never connected
  * @their_mtu: longest frame it takes
- * @mtu: longest frame of both
+ * @own_mtu: longest frame we take, as it was told
+ * @path: longest frame that is not known to get lost on the way
+ * @path_at: when that was found out
+ * @mtu: least of these
  * @super: longest frame to hand to the link
  * @features: of both
  * @operations: ids we may use
@@ -608,7 +615,10 @@ enum dmanic_peer_state {
  * @ack_seen: number of the newest ACK that came
  * @rate: see there
  * @backoff: time-outs in a row
- * @progress: when something was acknowledged, or sent into silence
+ * @progress: when something was acknowledged, or sent into silence, or timed out
+ * @moved: when something was acknowledged, or sent with nothing unacknowledged
+ * @reached: since the last time-out it has said that something came
+ * @unreached: weight of time-outs in a row that it answered, see loss_reach()
  * @tail_probed: since then, the end was sent again
  * @newest: when what was sent last of all that has arrived, was sent
  * @newest_seq: its place, and @newest_class its stream
@@ -642,6 +652,9 @@ struct dmanic_peer {
 	u64 remote_tag;
 	u64 incarnation;
 	u32 their_mtu;
+	u32 own_mtu;
+	u32 path;
+	u64 path_at;
 	u32 mtu;
 	u32 super;
 	u32 features;
@@ -665,6 +678,9 @@ struct dmanic_peer {
 	struct dmanic_rate rate;
 	u32 backoff;
 	u64 progress;
+	u64 moved;
+	bool reached;
+	u32 unreached;
 	bool tail_probed;
 	u64 newest;
 	u64 newest_seq;

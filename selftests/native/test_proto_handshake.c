@@ -358,7 +358,7 @@ static struct dmanic_hello forged(void)
 TEST(handshake__forged_frames_end_nothing)
 {
 	struct dmanic_hello hello = forged();
-	struct dmanic_ack ack = { .number = 1000, .window = 1 };
+	struct dmanic_ack ack = { .number = 1000, .window = 1, .mtu = 1500 };
 	u64 local, remote;
 	u8 bytes[1024];
 	u32 i, length;
