@@ -167,11 +167,16 @@ static struct ether_node *port_choose(struct ether_port *port, struct sk_buff *s
 				return en;
 		return NULL;
 	}
-	/* A RESET has the tag that its sender does not know: it is a peer's */
-	*all = head.type == DMANIC_WIRE_RESET || !head.tag;
+	/*
+	 * A RESET has the tag that its sender does not know: it is a peer's. Any other
+	 * tag that nobody has here was one of theirs: each says so in its own name, and
+	 * the sender knows whose it was.
+	 */
 	list_for_each_entry_rcu(en, &port->nodes, entry)
-		if (*all || dmanic_ether_wants(en, head.tag))
+		if (head.tag && head.type != DMANIC_WIRE_RESET &&
+		    dmanic_ether_wants(en, head.tag))
 			return en;
+	*all = true;
 out_any:
 	/* It counts the frame, and answers if that is to be */
 	return list_first_or_null_rcu(&port->nodes, struct ether_node, entry);

@@ -203,6 +203,21 @@ static void handshake_doubt(struct dmanic_peer *peer, u64 now)
 		peer->probe_now = true;
 }
 
+/*
+ * Another address claims the id of a live connection. Either is the peer: it may have
+ * another address by now. If it still answers at the old one, the other is a rival.
+ */
+static bool handshake_rival(struct dmanic_peer *peer, u64 now)
+{
+	u64 limit = dmanic_peer_config(peer)->dead_ns / 2;
+
+	if (!peer->doubted || (peer->heard >= peer->doubted && now - peer->doubted > limit)) {
+		peer->doubted = now;
+		peer->probe_now = true;
+	}
+	return peer->heard >= peer->doubted;
+}
+
 /**
  * dmanic_handshake_init() - an INIT came
  * @peer: who it says it is from
@@ -230,7 +245,7 @@ enum dmanic_drop dmanic_handshake_init(struct dmanic_peer *peer,
 		if (hello->tag == peer->remote_tag)
 			return DMANIC_DROP_STATE;
 		handshake_doubt(peer, now);
-		if (frame->from == peer->address)
+		if (frame->from == peer->address || !handshake_rival(peer, now))
 			return DMANIC_DROP_STATE;
 		dmanic_peer_env(peer)->event(peer, DMANIC_PEER_RIVAL);
 		answer->head_length = dmanic_refuse_encode(answer->head, hello->tag,
@@ -282,6 +297,7 @@ void dmanic_handshake_open(struct dmanic_peer *peer, u64 now)
 	peer->init_now = false;
 	peer->hello_at = DMANIC_NEVER;
 	peer->refused = 0;
+	peer->doubted = 0;
 	peer->heard = now;
 	peer->granted_at = now;
 	peer->waiting = DMANIC_NEVER;

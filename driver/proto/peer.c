@@ -148,6 +148,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->hello_at = DMANIC_NEVER;
 	peer->init_now = false;
 	peer->sought = false;
+	peer->doubted = 0;
 	peer->waiting = DMANIC_NEVER;
 	peer->probed = 0;
 	peer->heard = 0;
@@ -292,6 +293,9 @@ static u64 peer_dead_at(const struct dmanic_peer *peer)
 	if (peer->tx[DMANIC_BULK].una != peer->tx[DMANIC_BULK].next ||
 	    peer->tx[DMANIC_URGENT].una != peer->tx[DMANIC_URGENT].next)
 		stuck = peer->moved + PEER_STUCK * limit;
+	/* Somebody says to be it, elsewhere: it has half the time to say no */
+	if (peer->doubted && peer->heard < peer->doubted)
+		stuck = min(stuck, peer->doubted + limit / 2);
 	if (peer->waiting == DMANIC_NEVER)
 		return stuck;
 	return min(stuck, max(peer->heard, peer->waiting) + limit);

@@ -556,20 +556,32 @@ struct dmanic_proto_config {
 };
 
 /**
+ * struct dmanic_allowance - frames to strangers, of one kind
+ * @left: that may be sent at once
+ * @at: when that was computed
+ */
+struct dmanic_allowance {
+	u32 left;
+	u64 at;
+};
+
+/**
  * struct dmanic_host - this node
  * @env: its surroundings
  * @config: of it
  * @senders: peers that sent something lately: they share the budget
- * @answers: frames to strangers that may be sent at once
- * @answers_at: when that was computed
+ * @hellos: answers to HELLOs
+ * @inits: to INITs
+ * @resets: to frames of no connection
  * @stats: counters
  */
 struct dmanic_host {
 	const struct dmanic_env *env;
 	struct dmanic_proto_config config;
 	u32 senders;
-	u32 answers;
-	u64 answers_at;
+	struct dmanic_allowance hellos;
+	struct dmanic_allowance inits;
+	struct dmanic_allowance resets;
 	struct dmanic_proto_stats stats;
 };
 
@@ -604,6 +616,8 @@ enum dmanic_peer_state {
  * @hello_now: ask at once
  * @init_now: send INIT at once: its address became known, or may be right still
  * @sought: everybody was asked where it is, and nobody has answered yet
+ * @init_at: when an INIT was answered because we ask, too
+ * @doubted: when another address claimed its id; 0: never in this connection
  * @heard: when something came with our tag
  * @waiting: since when we wait for something; DMANIC_NEVER: we do not
  * @probed: when a PROBE went out
@@ -666,6 +680,8 @@ struct dmanic_peer {
 	bool hello_now;
 	bool init_now;
 	bool sought;
+	u64 init_at;
+	u64 doubted;
 	u64 heard;
 	u64 waiting;
 	u64 probed;
