@@ -278,11 +278,7 @@ static void handshake_pair(struct dmanic_peer *peer, const struct dmanic_frame *
 	peer->operations = min_t(u32, config->operations, hello->operations);
 	peer->their_operations = peer->operations;
 	peer->granted = hello->window;
-	peer->nr_free = 0;
-	while (peer->nr_free < peer->operations) {
-		peer->free_slot[peer->nr_free] = peer->operations - 1 - peer->nr_free;
-		peer->nr_free++;
-	}
+	dmanic_xfer_ids(peer);
 }
 
 /**
@@ -330,8 +326,6 @@ enum dmanic_drop dmanic_handshake_answer(struct dmanic_peer *peer,
 		return same ? DMANIC_DROP_NONE : DMANIC_DROP_STATE;
 	}
 	if (peer->state == DMANIC_PEER_OPENING || !same) {
-		if (peer->state == DMANIC_PEER_OPENING)
-			peer->since = now;
 		handshake_pair(peer, frame, hello);
 		peer->state = DMANIC_PEER_PAIRED;
 		peer->hello_wait = HANDSHAKE_FIRST_NS;
@@ -355,6 +349,7 @@ enum dmanic_drop dmanic_handshake_answer(struct dmanic_peer *peer,
 void dmanic_handshake_reset(struct dmanic_peer *peer, u64 incarnation, u64 now)
 {
 	bool restarted = incarnation != peer->incarnation;
+	u64 since;
 
 	if (peer->state == DMANIC_PEER_PAIRED) {
 		/* Nothing was sent yet, so nothing is lost: from the beginning */
@@ -362,7 +357,9 @@ void dmanic_handshake_reset(struct dmanic_peer *peer, u64 incarnation, u64 now)
 			dmanic_peer_reset(peer);
 			return;
 		}
+		since = peer->since;
 		handshake_opening(peer, now);
+		peer->since = since;
 		peer->hello_at = now + HANDSHAKE_FIRST_NS;
 		return;
 	}

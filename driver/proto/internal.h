@@ -71,6 +71,7 @@ void dmanic_reply_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32
 void dmanic_reply_drop_all(struct dmanic_peer *peer);
 
 /* xfer.c */
+void dmanic_xfer_ids(struct dmanic_peer *peer);
 u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most);
 void dmanic_xfer_retired(struct dmanic_peer *peer, u8 class,
 			 const struct dmanic_extent *extent);
@@ -109,6 +110,7 @@ static inline struct dmanic_sent *dmanic_sent_at(const struct dmanic_tx *tx, u32
 void dmanic_ack_fill(struct dmanic_peer *peer, u64 now, struct dmanic_ack *ack);
 enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmanic_ack *ack,
 				    u64 now);
+void dmanic_ack_brought(struct dmanic_peer *peer, u32 bytes, u64 now);
 u32 dmanic_ack_window(struct dmanic_peer *peer, u64 now);
 
 /* loss.c */

@@ -4,7 +4,8 @@
  *
  * By time, as RACK does (RFC 8985): a frame is lost when one that was sent after
  * it has arrived, and a round trip and some allowance for reordering have passed
- * since it was sent. When nothing comes back at all the newest frame is sent
+ * since it was sent. Streams may overtake each other: one tells of the other only
+ * after the time of a time-out. When nothing comes back at all the newest frame is sent
  * again once (a tail-loss probe), and after a time-out everything.
  */
 #include <linux/minmax.h>
@@ -32,19 +33,18 @@
 void dmanic_loss_acked(struct dmanic_peer *peer, u8 class, const struct dmanic_sent *sent,
 		       u64 now)
 {
+	struct dmanic_newest *newest = &peer->newest[class];
 	u64 rtt = now - sent->time;
 
 	/* Sooner than possible: it was the frame before that arrived */
 	if (sent->again && rtt < peer->rate.rtt_min)
 		return;
-	if (sent->time < peer->newest ||
-	    (sent->time == peer->newest && class == peer->newest_class &&
-	     sent->seq < peer->newest_seq))
+	if (sent->time < newest->time ||
+	    (sent->time == newest->time && sent->seq < newest->seq))
 		return;
-	peer->newest = sent->time;
-	peer->newest_seq = sent->seq;
-	peer->newest_class = class;
-	peer->newest_rtt = rtt;
+	newest->time = sent->time;
+	newest->seq = sent->seq;
+	newest->rtt = rtt;
 }
 
 /* It was lost once more: perhaps because of its length */
@@ -87,6 +87,8 @@ static u64 loss_allowance(const struct dmanic_peer *peer)
 
 static void loss_detect_class(struct dmanic_peer *peer, u8 class, u64 now)
 {
+	const struct dmanic_newest *newest = &peer->newest[class];
+	const struct dmanic_newest *other = &peer->newest[!class];
 	struct dmanic_tx *tx = &peer->tx[class];
 	const struct dmanic_sent *sent;
 	u32 index;
@@ -94,11 +96,14 @@ static void loss_detect_class(struct dmanic_peer *peer, u8 class, u64 now)
 
 	while ((index = tx->flying.first) != DMANIC_NONE) {
 		sent = &tx->sent[index];
-		if (sent->time > peer->newest ||
-		    (sent->time == peer->newest && (class != peer->newest_class ||
-						    sent->seq >= peer->newest_seq)))
+		if (sent->time < newest->time ||
+		    (sent->time == newest->time && sent->seq < newest->seq))
+			due = sent->time + newest->rtt + loss_allowance(peer);
+		else if (sent->time < other->time)
+			/* No time-out comes while the other stream goes on */
+			due = sent->time + dmanic_rate_rto(peer);
+		else
 			return;
-		due = sent->time + peer->newest_rtt + loss_allowance(peer);
 		if (due > now) {
 			peer->loss_at = min(peer->loss_at, due);
 			return;

@@ -127,6 +127,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 		dmanic_peer_env(peer)->tag_changed(peer, old);
 	for (i = 0; i < DMANIC_CLASSES; i++) {
 		dmanic_tx_reset(&peer->tx[i]);
+		peer->newest[i] = (struct dmanic_newest) {};
 		rx = &peer->rx[i];
 		rx->got.next = 0;
 		rx->got.nr = 0;
@@ -137,9 +138,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	}
 	peer->operations = config->operations;
 	peer->their_operations = config->operations;
-	peer->nr_free = 0;
-	for (i = config->operations; i--;)
-		peer->free_slot[peer->nr_free++] = i;
+	dmanic_xfer_ids(peer);
 	peer->their_mtu = DMANIC_WIRE_FRAME_MAX;
 	peer->path = DMANIC_WIRE_FRAME_MAX;
 	peer->path_at = 0;
@@ -164,15 +163,20 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	if (peer->sender_until)
 		peer->host->senders--;
 	peer->sender_until = 0;
+	if (peer->heavy_until)
+		peer->host->heavy--;
+	peer->heavy_until = 0;
+	peer->brought = 0;
+	peer->brought_at = 0;
+	peer->unsent = 0;
+	peer->unsent_until = 0;
+	peer->calm = 0;
 	peer->backoff = 0;
 	peer->progress = 0;
 	peer->moved = 0;
 	peer->reached = false;
 	peer->unreached = 0;
 	peer->tail_probed = false;
-	peer->newest = 0;
-	peer->newest_seq = 0;
-	peer->newest_rtt = 0;
 	peer->reorder = 1;
 	peer->duplicates = 0;
 	peer->loss_at = DMANIC_NEVER;

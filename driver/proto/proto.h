@@ -234,16 +234,21 @@ struct dmanic_xfer {
  * struct dmanic_flow - transfers of one context to one peer, in order
  * @xfers: that have no place in the stream yet, or not all of it
  * @turn: in tx->turns while there are any
+ * @asking: ids of READs, ATOMICs and LOOKUPs of it
+ *
+ * Stays as long as the connection: an id may be in use after its transfer has ended.
  */
 struct dmanic_flow {
 	struct list_head xfers;
 	struct list_head turn;
+	u32 asking;
 };
 
 /**
  * struct dmanic_slot - an operation id of ours
  * @late: in tx->late while nothing but @until is waited for
  * @xfer: whose, or NULL when it was given up or completed
+ * @flow: whose
  * @until: our receiving end must get here: refusals may be before; and what is
  *	owed to the id was, so that the other side will learn that it may be
  *	used again
@@ -258,6 +263,7 @@ struct dmanic_flow {
 struct dmanic_slot {
 	struct list_head late;
 	struct dmanic_xfer *xfer;
+	struct dmanic_flow *flow;
 	u64 until;
 	u64 left;
 	u32 id;
@@ -569,7 +575,8 @@ struct dmanic_allowance {
  * struct dmanic_host - this node
  * @env: its surroundings
  * @config: of it
- * @senders: peers that sent something lately: they share the budget
+ * @senders: peers that sent something lately
+ * @heavy: of these, those that sent much: they share the budget
  * @hellos: answers to HELLOs
  * @inits: to INITs
  * @resets: to frames of no connection
@@ -579,10 +586,23 @@ struct dmanic_host {
 	const struct dmanic_env *env;
 	struct dmanic_proto_config config;
 	u32 senders;
+	u32 heavy;
 	struct dmanic_allowance hellos;
 	struct dmanic_allowance inits;
 	struct dmanic_allowance resets;
 	struct dmanic_proto_stats stats;
+};
+
+/**
+ * struct dmanic_newest - what was sent last of all that has arrived, of a stream
+ * @time: when it was sent
+ * @seq: its place
+ * @rtt: how long it took
+ */
+struct dmanic_newest {
+	u64 time;
+	u64 seq;
+	u64 rtt;
 };
 
 enum dmanic_peer_state {
@@ -634,15 +654,16 @@ enum dmanic_peer_state {
  * @reached: since the last time-out it has said that something came
  * @unreached: weight of time-outs in a row that it answered, see loss_reach()
  * @tail_probed: since then, the end was sent again
- * @newest: when what was sent last of all that has arrived, was sent
- * @newest_seq: its place, and @newest_class its stream
- * @newest_class: see @newest_seq
- * @newest_rtt: how long that took
+ * @newest: of each stream: one may overtake the other in a queue
  * @reorder: quarters of a round trip that frames may overtake each other
+ * @calm: rounds without a duplicate
  * @duplicates: that the other side has seen
+ * @unsent: times in a row that the link could not send
+ * @unsent_until: and does not try again
  * @loss_at: when something flying will be taken for lost
  * @slot: ids of ours
- * @free_slot: which are free: a stack
+ * @free_slot: which are free: a ring of @operations
+ * @first_free: where it begins
  * @nr_free: how many
  * @reply: ids of the other side
  * @their_operations: how many
@@ -655,6 +676,9 @@ enum dmanic_peer_state {
  * @echo_at: when it came
  * @ack_duplicates: counter for ACKs
  * @sender_until: counts in host->senders until then; 0: does not
+ * @heavy_until: counts in host->heavy until then; 0: does not
+ * @brought: bytes that came lately
+ * @brought_at: since then
  * @first: buffers begin here
  */
 struct dmanic_peer {
@@ -698,15 +722,16 @@ struct dmanic_peer {
 	bool reached;
 	u32 unreached;
 	bool tail_probed;
-	u64 newest;
-	u64 newest_seq;
-	u8 newest_class;
-	u64 newest_rtt;
+	struct dmanic_newest newest[DMANIC_CLASSES];
 	u32 reorder;
+	u32 calm;
 	u32 duplicates;
+	u32 unsent;
+	u64 unsent_until;
 	u64 loss_at;
 	struct dmanic_slot *slot;
 	u16 *free_slot;
+	u32 first_free;
 	u32 nr_free;
 	struct dmanic_reply *reply;
 	u32 their_operations;
@@ -719,6 +744,9 @@ struct dmanic_peer {
 	u64 echo_at;
 	u32 ack_duplicates;
 	u64 sender_until;
+	u64 heavy_until;
+	u64 brought;
+	u64 brought_at;
 	u64 first[];
 };
 

@@ -20,6 +20,7 @@
 #define RATE_LOSS_SHIFT		4
 #define RATE_LOSS_MAX		(20U << RATE_LOSS_SHIFT)	/* 20 of 1000 */
 #define RATE_GRANT_NS		100000000ULL
+#define RATE_CALM_ROUNDS	16U
 
 static u64 rate_floor(const struct dmanic_peer *peer)
 {
@@ -120,6 +121,11 @@ static void rate_judge(struct dmanic_peer *peer)
 			rate->window += rate->window / 16;
 	} else if (rate->loss > RATE_LOSS_MAX) {
 		rate->start = false;
+	}
+	/* What came twice was late, not lost; it was so long ago that it may be over */
+	if (++peer->calm >= RATE_CALM_ROUNDS) {
+		peer->reorder = max(peer->reorder - 1, 1U);
+		peer->calm = 0;
 	}
 	if (rate->start && queue > target / 2)
 		rate->start = false;

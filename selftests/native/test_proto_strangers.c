@@ -169,3 +169,28 @@ TEST(strangers__refused_in_another_version)
 	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_UNSUPPORTED);
 	pair_end();
 }
+
+/* Each part of connecting has its time; all of them together have little more */
+TEST(strangers__connecting_has_one_time)
+{
+	u64 before;
+	u32 i;
+
+	pair_begin();
+	pair[0].peer->address = 101;
+	pair[1].peer->address = 100;
+	put(0, &xfer[0]);
+	before = pair_now;
+	pair_wait(1900 * PAIR_MS);
+	pair_pump(0);
+	for (i = 0; i < pair[0].nr_sent; i++)
+		if (pair_type(0, i) == DMANIC_WIRE_INIT)
+			pair_deliver(0, i);
+	pair_deliver(1, 0);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_PAIRED);
+	while (!pair[0].completed && pair_now - before < 9000 * PAIR_MS)
+		pair_wait(PAIR_MS);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	EXPECT(pair_now - before <= 2001 * PAIR_MS);
+	pair_end();
+}
