@@ -230,6 +230,7 @@ static void ether_init(struct ether_node *en, const struct ether_config *config)
 	INIT_LIST_HEAD(&en->done);
 	INIT_LIST_HEAD(&en->resumed);
 	INIT_LIST_HEAD(&en->self);
+	INIT_LIST_HEAD(&en->news);
 	hrtimer_init(&en->kick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	en->kick.function = dmanic_ether_kick;
 	dmanic_ether_fault_init(en);

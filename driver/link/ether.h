@@ -71,7 +71,6 @@
 #define ETHER_PEERS_MAX		256U
 #define ETHER_HASH_BITS		6
 #define ETHER_FLOWS		32U
-#define ETHER_EVENTS		16U
 
 /**
  * struct ether_port - a network device, and nodes on it
@@ -93,16 +92,6 @@ struct ether_port {
 	u64 address;
 	bool down;
 	struct packet_type taker;
-};
-
-/**
- * struct ether_event - something happened to a peer
- * @node: its id
- * @event: what
- */
-struct ether_event {
-	u32 node;
-	enum dmanic_peer_event event;
 };
 
 /**
@@ -145,8 +134,9 @@ struct ether_fault {
  * @resumed: eops of LISTs that go on
  * @self: operations with itself, in order
  * @kick: goes on sending
- * @events: to be told
- * @nr_events: how many
+ * @news: peers that something is to be told of
+ * @events: of this node's own id: bits, by enum dmanic_peer_event
+ * @rival_at: when a rival was told of last
  * @unsent: frames that could not be built or sent
  * @fault: what happens to frames that come
  * @out: the frame that is being built
@@ -174,8 +164,9 @@ struct ether_node {
 	struct list_head resumed;
 	struct list_head self;
 	struct hrtimer kick;
-	struct ether_event events[ETHER_EVENTS];
-	unsigned int nr_events;
+	struct list_head news;
+	unsigned long events;
+	u64 rival_at;
 	u64 unsent;
 	struct ether_fault fault;
 	struct dmanic_out out;
@@ -189,6 +180,9 @@ struct ether_node {
  * @tagged: in en->tags, while the connection has a tag
  * @active: in en->active
  * @ops: struct ether_op.of_peer
+ * @news: in en->news
+ * @events: to be told of it: bits, by enum dmanic_peer_event
+ * @rival_at: when a rival of it was told of last
  * @users: who has it without the lock: it stays the peer of its node
  * @check: it connected anew: operations for the one it was before are to end
  * @timer: when the protocol wants to know of the time
@@ -203,6 +197,9 @@ struct ether_peer {
 	struct hlist_node tagged;
 	struct list_head active;
 	struct list_head ops;
+	struct list_head news;
+	unsigned long events;
+	u64 rival_at;
 	unsigned int users;
 	bool check;
 	struct hrtimer timer;

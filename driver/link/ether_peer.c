@@ -9,6 +9,7 @@
  * nodes: those that came to nothing always, others when there are too many.
  */
 #include <linux/hash.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/random.h>
@@ -60,6 +61,7 @@ static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id)
 		dmanic_flow_init(&ep->flow[i]);
 	dmanic_flow_init(&ep->asking);
 	ep->check = false;
+	ep->rival_at = 0;
 	dmanic_peer_init(&ep->peer, &en->host, id);
 	hash_add(en->peers, &ep->entry, id);
 }
@@ -70,6 +72,7 @@ static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
 	INIT_HLIST_NODE(&ep->tagged);
 	INIT_LIST_HEAD(&ep->active);
 	INIT_LIST_HEAD(&ep->ops);
+	INIT_LIST_HEAD(&ep->news);
 	hrtimer_init(&ep->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	ep->timer.function = dmanic_ether_timer;
 	ep->armed = DMANIC_NEVER;
@@ -80,7 +83,8 @@ static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
 /* Nobody here has it, and it has nothing that anybody wants */
 static bool peer_unused(const struct ether_peer *ep)
 {
-	return !ep->users && list_empty(&ep->ops) && dmanic_peer_idle(&ep->peer);
+	return !ep->users && !ep->events && list_empty(&ep->ops) &&
+	       dmanic_peer_idle(&ep->peer);
 }
 
 /* How little is lost with it: who never connected, who is not about to, who waits longest */
@@ -273,6 +277,50 @@ static enum dmanic_event peer_event(enum dmanic_peer_event event)
 	}
 }
 
+/* What is told of one node at a time */
+struct peer_news {
+	u32 node;
+	bool open;
+	unsigned long events;
+};
+
+static bool peer_take_news(struct ether_node *en, struct peer_news *news)
+{
+	struct ether_peer *ep;
+
+	spin_lock_bh(&en->lock);
+	ep = list_first_entry_or_null(&en->news, struct ether_peer, news);
+	*news = (struct peer_news) { .node = en->node.id, .events = en->events };
+	if (ep) {
+		*news = (struct peer_news) {
+			.node = ep->peer.node,
+			.open = ep->peer.state == DMANIC_PEER_OPEN,
+			.events = ep->events,
+		};
+		list_del_init(&ep->news);
+		ep->events = 0;
+	} else {
+		en->events = 0;
+	}
+	spin_unlock_bh(&en->lock);
+	return news->events;
+}
+
+/* What happened often is told once; who listens is left with how it is now */
+static void peer_tell(struct ether_node *en, struct peer_news *news)
+{
+	unsigned int event;
+
+	if (!news->open && __test_and_clear_bit(DMANIC_PEER_FOUND, &news->events))
+		dmanic_netlink_peer_event(&en->node, DMANIC_EVENT_PEER_UP, news->node);
+	for (event = DMANIC_PEER_FOUND + 1; event <= DMANIC_PEER_DEGRADED; event++)
+		if (test_bit(event, &news->events))
+			dmanic_netlink_peer_event(&en->node, peer_event(event),
+						  news->node);
+	if (test_bit(DMANIC_PEER_FOUND, &news->events))
+		dmanic_netlink_peer_event(&en->node, DMANIC_EVENT_PEER_UP, news->node);
+}
+
 /**
  * dmanic_ether_wakeups() - tell listeners of peers, make a spare one
  * @work: of the node, which it holds
@@ -280,20 +328,12 @@ static enum dmanic_event peer_event(enum dmanic_peer_event event)
 void dmanic_ether_wakeups(struct work_struct *work)
 {
 	struct ether_node *en = container_of(work, struct ether_node, wakeups);
-	struct ether_event events[ETHER_EVENTS];
-	unsigned int nr, i;
+	struct peer_news news;
 
 	dmanic_ether_peer_refill(en);
-	spin_lock_bh(&en->lock);
-	nr = en->nr_events;
-	en->nr_events = 0;
-	memcpy(events, en->events, sizeof(events));
-	spin_unlock_bh(&en->lock);
-
 	mutex_lock(&dmanic_nodes_lock);
-	for (i = 0; i < nr && !dmanic_node_dead(&en->node); i++)
-		dmanic_netlink_peer_event(&en->node, peer_event(events[i].event),
-					  events[i].node);
+	while (!dmanic_node_dead(&en->node) && peer_take_news(en, &news))
+		peer_tell(en, &news);
 	mutex_unlock(&dmanic_nodes_lock);
 	dmanic_node_put(&en->node);
 }
@@ -340,19 +380,36 @@ static void env_tag_changed(struct dmanic_peer *peer, u64 old)
 		hash_add_rcu(ep->en->tags, &ep->tagged, peer->local_tag);
 }
 
+/* A rival sends again and again, and anybody can pretend to be one */
+static bool peer_rival_again(u64 *at)
+{
+	u64 now = ktime_get_ns();
+
+	if (*at && now - *at < NSEC_PER_SEC)
+		return true;
+	*at = now;
+	return false;
+}
+
 static void env_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
 {
 	/* Without a peer: somebody has this node's own id */
 	struct ether_node *en = peer ? to_ether_peer(peer)->en :
 				       this_cpu_read(dmanic_ether_receiving);
+	struct ether_peer *ep = peer ? to_ether_peer(peer) : NULL;
 
+	if (event == DMANIC_PEER_RIVAL &&
+	    peer_rival_again(ep ? &ep->rival_at : &en->rival_at))
+		return;
 	if (event == DMANIC_PEER_FOUND)
-		to_ether_peer(peer)->check = true;
-	if (en->nr_events < ETHER_EVENTS)
-		en->events[en->nr_events++] = (struct ether_event) {
-			.node = peer ? peer->node : en->node.id,
-			.event = event,
-		};
+		ep->check = true;
+	if (!ep) {
+		__set_bit(event, &en->events);
+	} else {
+		__set_bit(event, &ep->events);
+		if (list_empty(&ep->news))
+			list_add_tail(&ep->news, &en->news);
+	}
 	peer_wakeup(en);
 }
 
