@@ -16,6 +16,8 @@
 #define ACK_HEAVY_PART		16U
 /* And may have so much under way */
 #define ACK_LIGHT		16384U
+/* Those that sent much at once may do so again: half of them are forgotten after this */
+#define ACK_CROWD_NS		25000000ULL
 /* Who sends alone gets this many times the budget: nobody else is hurt */
 #define ACK_ALONE		4U
 /* The urgent stream's part of the ranges of an ACK */
@@ -65,6 +67,20 @@ static void ack_count(struct dmanic_peer *peer, u64 now)
 	}
 }
 
+/* How many there may be in a moment, that do not know of each other yet */
+static u32 ack_crowd(struct dmanic_host *host, u64 now)
+{
+	while (host->crowd > host->heavy && now - host->crowd_at >= ACK_CROWD_NS) {
+		host->crowd /= 2;
+		host->crowd_at += ACK_CROWD_NS;
+	}
+	if (host->heavy >= host->crowd) {
+		host->crowd = host->heavy;
+		host->crowd_at = now;
+	}
+	return host->crowd;
+}
+
 /**
  * dmanic_ack_window() - how much a peer may have under way to us
  * @peer: it
@@ -80,14 +96,15 @@ static void ack_count(struct dmanic_peer *peer, u64 now)
 u32 dmanic_ack_window(struct dmanic_peer *peer, u64 now)
 {
 	struct dmanic_host *host = peer->host;
-	u32 budget = host->config.budget;
+	u32 budget = host->config.budget, crowd;
 
 	ack_count(peer, now);
-	if (host->senders <= 1 || (peer->heavy_until && host->heavy <= 1))
+	crowd = ack_crowd(host, now);
+	if (crowd <= 1 && (host->senders <= 1 || peer->heavy_until))
 		return ACK_ALONE * budget;
 	if (peer->heavy_until)
-		return max(budget / host->heavy, peer->mtu);
-	return max(max(budget / host->senders, ACK_LIGHT), peer->mtu);
+		return max(budget / crowd, peer->mtu);
+	return max(max(budget / max(crowd, host->senders), ACK_LIGHT), peer->mtu);
 }
 
 static u32 ack_ranges(struct dmanic_rx *rx, struct dmanic_ack *ack, u32 first, u32 most)

@@ -577,6 +577,8 @@ struct dmanic_allowance {
  * @config: of it
  * @senders: peers that sent something lately
  * @heavy: of these, those that sent much: they share the budget
+ * @crowd: how many of these there were at once, lately
+ * @crowd_at: when that was counted
  * @hellos: answers to HELLOs
  * @inits: to INITs
  * @resets: to frames of no connection
@@ -587,6 +589,8 @@ struct dmanic_host {
 	struct dmanic_proto_config config;
 	u32 senders;
 	u32 heavy;
+	u32 crowd;
+	u64 crowd_at;
 	struct dmanic_allowance hellos;
 	struct dmanic_allowance inits;
 	struct dmanic_allowance resets;

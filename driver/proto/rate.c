@@ -19,7 +19,8 @@
 #define RATE_PERIOD_NS		10000000000ULL
 #define RATE_LOSS_SHIFT		4
 #define RATE_LOSS_MAX		(20U << RATE_LOSS_SHIFT)	/* 20 of 1000 */
-#define RATE_GRANT_NS		100000000ULL
+#define RATE_GRANT_NS		2000000ULL
+#define RATE_GRANT_OLD		8U	/* part of a budget that may always come */
 #define RATE_CALM_ROUNDS	16U
 
 static u64 rate_floor(const struct dmanic_peer *peer)
@@ -155,6 +156,14 @@ void dmanic_rate_round(struct dmanic_peer *peer, u64 acked, u64 now)
 	rate->full = false;
 }
 
+/* It was given to those that sent at the time: who was silent begins small */
+static u32 rate_granted(const struct dmanic_peer *peer, u64 now)
+{
+	if (now - peer->granted_at <= max(RATE_GRANT_NS, 4 * peer->rate.srtt))
+		return peer->granted;
+	return min(peer->granted, dmanic_peer_config(peer)->budget / RATE_GRANT_OLD);
+}
+
 /**
  * dmanic_rate_room() - how much may go out now
  * @peer: to whom
@@ -166,11 +175,8 @@ u64 dmanic_rate_room(struct dmanic_peer *peer, u64 now)
 {
 	u64 flight = (u64)peer->tx[DMANIC_BULK].flight + peer->tx[DMANIC_URGENT].flight;
 	struct dmanic_rate *rate = &peer->rate;
-	u64 most = peer->granted;
+	u64 most = rate_granted(peer, now);
 
-	/* A grant is of its time: who was silent begins small */
-	if (now - peer->granted_at > RATE_GRANT_NS)
-		most = min_t(u64, most, RATE_INITIAL);
 	if (rate->window < most) {
 		most = rate->window;
 		if (flight + rate_floor(peer) / 2 >= most)

@@ -204,6 +204,11 @@ static void load_next(struct sim_op *op)
 {
 	if (sim.posted >= sim.config.operations || sim.stop || op->busy)
 		return;
+	if (sim.config.every_ns && op->serial) {
+		sim_timer((sim.now / sim.config.every_ns + 1) * sim.config.every_ns,
+			  load_rested, op);
+		return;
+	}
 	if (op->rest_until > sim.now) {
 		sim_timer(op->rest_until, load_rested, op);
 		return;

@@ -168,15 +168,8 @@ static int loss(struct sim_config config)
 	return bad;
 }
 
-/* Eight to one: what the one's cable carries, and how fairly */
-static int incast(struct sim_config config)
+static struct sim_config eight_to_one(struct sim_config config)
 {
-	double sum = 0, squares = 0, share, total, fair;
-	struct sim_peer *peer;
-	struct sim_op *op;
-	u64 until = incast_ms * SIM_MS, bytes[9] = { 0 };
-	u32 i, k;
-
 	config.nodes = 9;
 	config.peers = 1;
 	config.flows = 1;
@@ -187,6 +180,19 @@ static int incast(struct sim_config config)
 	config.operations = ~0ULL;
 	config.rate = 1250000000ULL;
 	config.queue = config.queue ? config.queue : 262144;
+	return config;
+}
+
+/* Eight to one: what the one's cable carries, and how fairly */
+static int incast(struct sim_config config)
+{
+	double sum = 0, squares = 0, share, total, fair;
+	struct sim_peer *peer;
+	struct sim_op *op;
+	u64 until = incast_ms * SIM_MS, bytes[9] = { 0 };
+	u32 i, k;
+
+	config = eight_to_one(config);
 	sim_world_begin(&config);
 	sim_world_run(until, NULL);
 	for (i = 1; i < 9; i++) {
@@ -208,6 +214,25 @@ static int incast(struct sim_config config)
 	return total < 0.7 || fair < 0.9;
 }
 
+/* The same, but they all begin again every 20 ms: nobody's grant is of that time */
+static int bursts(struct sim_config config)
+{
+	double lost;
+	u64 ended;
+
+	config = eight_to_one(config);
+	config.every_ns = 20 * SIM_MS;
+	sim_world_begin(&config);
+	sim_world_run(8 * incast_ms * SIM_MS, NULL);
+	lost = (double)sim.queue_drops / sim.frames;
+	ended = sim.ended;
+	printf("# bursts: incast, every 20 ms: %llu operations, %.4f of frames lost in the queue (at most 0.02)\n",
+	       ended, lost);
+	sim_world_end();
+	/* Each 20 ms all that was posted ends */
+	return lost > 0.02 || ended < 64 * (8 * incast_ms / 20 - 1);
+}
+
 /* ---- main ---- */
 
 static const struct {
@@ -224,7 +249,7 @@ static const struct {
 static int check(struct sim_config config)
 {
 	static const char *const names[] = {
-		"clean", "faults", "deaths", "tiny", "replays", "loss", "incast",
+		"clean", "faults", "deaths", "tiny", "replays", "loss", "incast", "bursts",
 	};
 	struct sim_config tried;
 	int failed = 0, bad;
@@ -234,8 +259,8 @@ static int check(struct sim_config config)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	loss_operations = 300;
 	incast_ms = 30;
-	printf("KTAP version 1\n1..7\n");
-	for (i = 0; i < 7; i++) {
+	printf("KTAP version 1\n1..8\n");
+	for (i = 0; i < 8; i++) {
 		bad = 0;
 		tried = config;
 		tried.operations = 4000;
@@ -250,7 +275,8 @@ static int check(struct sim_config config)
 			digest = one(names[i], &tried);
 			bad = digest != one(names[i], &tried);
 		} else {
-			bad = i == 5 ? loss(config) : incast(config);
+			bad = i == 5 ? loss(config) :
+			      i == 6 ? incast(config) : bursts(config);
 		}
 		printf("%s %u - sim__%s\n", bad ? "not ok" : "ok", i + 1, names[i]);
 		failed |= bad;
@@ -319,6 +345,8 @@ int main(int argc, char **argv)
 		return loss(config);
 	if (!strcmp(name, "incast"))
 		return incast(config);
+	if (!strcmp(name, "bursts"))
+		return bursts(config);
 	for (; seeds; seeds--, config.seed++)
 		one(name, &config);
 	return 0;

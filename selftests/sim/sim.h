@@ -50,6 +50,8 @@
  * @cancel: of a thousand operations, given up
  * @change: of a thousand operations, whose source changes all the time
  * @to_one: all send to node 0
+ * @every_ns: operations are posted at multiples of this time, by all at once; 0: when
+ *	the one before has ended
  * @small: little memory for each peer
  * @trace: print every frame
  */
@@ -79,6 +81,7 @@ struct sim_config {
 	u32 cancel;
 	u32 change;
 	bool to_one;
+	u64 every_ns;
 	bool small;
 	bool trace;
 };
