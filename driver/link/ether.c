@@ -192,6 +192,24 @@ static bool ether_crc_on(struct net_device *dev, u32 crc)
 	return hardware;
 }
 
+/* The other end of a veth may be the port of a bridge, and so may be hardware */
+static bool ether_leads_out(struct net_device *dev)
+{
+	const struct net_device_ops *ops = dev->netdev_ops;
+	struct net_device *other = NULL, *master = NULL;
+	struct netdev_nested_priv priv = {};
+	bool out;
+
+	rcu_read_lock();
+	if (ops->ndo_get_peer_dev)
+		other = ops->ndo_get_peer_dev(dev);
+	if (other)
+		master = netdev_master_upper_dev_get_rcu(other);
+	out = master && netdev_walk_all_lower_dev_rcu(master, ether_has_hardware, &priv);
+	rcu_read_unlock();
+	return out;
+}
+
 /*
  * Where frames stay in this machine, they wait for a CPU rather than for a wire: that
  * is no queue that sending less would shorten, and no sign of loss.
@@ -203,7 +221,8 @@ static bool ether_crc_on(struct net_device *dev, u32 crc)
 
 static void ether_init(struct ether_node *en, const struct ether_config *config)
 {
-	bool hardware = ether_crc_on(config->dev, DMANIC_CRC_AUTO);
+	bool hardware = ether_crc_on(config->dev, DMANIC_CRC_AUTO) ||
+			ether_leads_out(config->dev);
 	struct dmanic_proto_config proto = {
 		.node = config->id,
 		.incarnation = en->node.incarnation,

@@ -403,6 +403,8 @@ void sim_node_start(struct sim_node *node)
 		.super = sim.config.super,
 		.features = sim.config.crc ? DMANIC_WIRE_PAYLOAD_CRC : 0,
 		.budget = sim.config.budget,
+		.target_ns = sim.config.target_ns,
+		.rto_ns = sim.config.rto_ns,
 	};
 	struct sim_peer *peer;
 

@@ -37,9 +37,12 @@
  * @super: of the links
  * @crc: payloads have checksums
  * @budget: of each node; 0: the default
+ * @target_ns: delay by queues that nodes accept; 0: the default
+ * @rto_ns: their shortest time-out; 0: the default
  * @latency_ns: one way
  * @jitter_ns: more than that, uniformly: so frames overtake each other
  * @rate: bytes a second of each node's cable; 0: no limit
+ * @cable: the same, of what it sends; 0: as @rate
  * @queue: bytes that wait for a node's cable in the network
  * @drop: of a million frames
  * @duplicate: the same
@@ -68,9 +71,12 @@ struct sim_config {
 	u32 super;
 	bool crc;
 	u32 budget;
+	u64 target_ns;
+	u64 rto_ns;
 	u64 latency_ns;
 	u64 jitter_ns;
 	u64 rate;
+	u64 cable;
 	u64 queue;
 	u32 drop;
 	u32 duplicate;

@@ -157,7 +157,8 @@ static void frame_travel(struct sim_node *from, u32 to, const u8 *bytes, u32 hea
 
 	from->cable_free = from->cable_free > sim.now ? from->cable_free : sim.now;
 	if (rate)
-		from->cable_free += (u64)(length + 38) * 1000000000ULL / rate;
+		from->cable_free += (u64)(length + 38) * 1000000000ULL /
+				    (sim.config.cable ? sim.config.cable : rate);
 	sim.frames++;
 	if (sim_chance(sim.config.drop, 1000000)) {
 		sim.dropped++;
