@@ -183,6 +183,7 @@ struct ether_node {
  * @news: in en->news
  * @events: to be told of it: bits, by enum dmanic_peer_event
  * @rival_at: when a rival of it was told of last
+ * @reads_at: when what it reads was looked at
  * @users: who has it without the lock: it stays the peer of its node
  * @check: it connected anew: operations for the one it was before are to end
  * @timer: when the protocol wants to know of the time
@@ -200,6 +201,7 @@ struct ether_peer {
 	struct list_head news;
 	unsigned long events;
 	u64 rival_at;
+	u64 reads_at;
 	unsigned int users;
 	bool check;
 	struct hrtimer timer;

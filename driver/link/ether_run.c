@@ -17,6 +17,8 @@
 #define RUN_ROUNDS	64U
 /* A time that is over already is told so much later: others have the CPU */
 #define RUN_SLACK_NS	1000U
+/* What is held for READs is looked at so often */
+#define RUN_READS_NS	(100 * NSEC_PER_MSEC)
 
 /**
  * struct run_frame - what to tell the protocol if a frame could not be sent
@@ -204,16 +206,36 @@ enum hrtimer_restart dmanic_ether_kick(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+/*
+ * Who asked for bytes and acknowledges none keeps their memory: also when the segment
+ * was taken back meanwhile, as no frame is built for him then.
+ */
+static void run_check_reads(struct ether_peer *ep, u64 now)
+{
+	struct dmanic_xfer *xfer;
+	u32 at = 0;
+
+	if (now - ep->reads_at < RUN_READS_NS)
+		return;
+	ep->reads_at = now;
+	while ((xfer = dmanic_peer_reading(&ep->peer, &at)))
+		if (!dmanic_ether_read_allowed(ep->en, xfer))
+			dmanic_peer_cancel(&ep->peer, xfer, DMANIC_STATUS_NO_SEGMENT);
+}
+
 /* ep->timer: the protocol wants to know the time */
 enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer)
 {
 	struct ether_peer *ep = container_of(timer, struct ether_peer, timer);
 	struct ether_node *en = ep->en;
+	u64 now;
 
 	spin_lock_bh(&en->lock);
 	ep->armed = DMANIC_NEVER;
 	if (!en->stopped) {
-		dmanic_peer_timer(&ep->peer, ktime_get_ns());
+		now = ktime_get_ns();
+		run_check_reads(ep, now);
+		dmanic_peer_timer(&ep->peer, now);
 		dmanic_ether_wake(ep);
 	}
 	spin_unlock_bh(&en->lock);

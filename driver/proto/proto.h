@@ -782,6 +782,9 @@ void dmanic_peer_submit(struct dmanic_peer *peer, struct dmanic_flow *flow,
 void dmanic_peer_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer,
 			u32 status);
 
+/* reply.c */
+struct dmanic_xfer *dmanic_peer_reading(struct dmanic_peer *peer, u32 *at);
+
 /* next.c */
 bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);
 void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out,

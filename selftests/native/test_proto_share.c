@@ -106,6 +106,31 @@ TEST(share__answers_take_turns)
 	pair_end();
 }
 
+/* Nothing is acknowledged: what it reads can be found, and taken back */
+TEST(share__what_is_read_can_be_found)
+{
+	struct dmanic_xfer *held;
+	u32 at = 0;
+
+	begin();
+	pair[1].peer->granted = 12000;
+	get(0, 60000);
+	get(1, 100);
+	pair_pump(0);
+	pair_deliver(0, 0);
+	EXPECT_EQ(pair[1].reads, 2);
+	held = dmanic_peer_reading(pair[1].peer, &at);
+	ASSERT(held);
+	dmanic_peer_cancel(pair[1].peer, held, DMANIC_STATUS_NO_SEGMENT);
+	EXPECT(dmanic_peer_reading(pair[1].peer, &at));
+	EXPECT(!dmanic_peer_reading(pair[1].peer, &at));
+	EXPECT_EQ(pair[1].reads, 1);
+	pair_run(20 * PAIR_MS);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_NO_SEGMENT);
+	EXPECT_EQ(xfer[1].status, 0);
+	pair_end();
+}
+
 /* The id that was just let go of may be taken at the other side yet */
 TEST(share__ids_go_round)
 {
