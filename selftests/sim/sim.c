@@ -78,6 +78,9 @@ static struct sim_config faults(struct sim_config config)
 	config.cancel = 20;
 	config.change = 5;
 	config.crc = true;
+	config.unsent = 2000;
+	config.bursts = 6;
+	config.resizes = 6;
 	return config;
 }
 
@@ -265,6 +268,53 @@ static int shallow(struct sim_config config)
 	return lost > 0.1 || carried < 0.7;
 }
 
+/* Bytes a node has written since they were counted last */
+static double late_share(u32 node)
+{
+	static u64 counted[3];
+	struct sim_flow *flow = sim.node[node].peers->flow;
+	u64 bytes = flow->order * sim.config.bytes, new = bytes - counted[node];
+
+	counted[node] = bytes;
+	return new;
+}
+
+/*
+ * Two to one, of which the second begins when the first has filled the queue: it takes
+ * that for the way's length, and must not for ever.
+ */
+static int late(struct sim_config config)
+{
+	double first, second, part;
+
+	config.target_ns = 2 * SIM_MS;
+	config.budget = 4 << 20;
+	config.nodes = 3;
+	config.peers = 1;
+	config.flows = 1;
+	config.depth = 8;
+	config.fixed = true;
+	config.to_one = true;
+	config.bytes = 16384;
+	config.operations = ~0ULL;
+	config.latency_ns = 50000;
+	config.late_ns = 5000 * SIM_MS;
+	config.rate = 5000000ULL;
+	config.queue = 1 << 20;
+	sim_world_begin(&config);
+	sim_world_run(40000 * SIM_MS, NULL);
+	late_share(1);
+	late_share(2);
+	sim_world_run(60000 * SIM_MS, NULL);
+	first = late_share(1);
+	second = late_share(2);
+	part = first / (first + second);
+	printf("# late: after 40 s who came first has %.3f (0.30 to 0.70), of %.3f of the link\n",
+	       part, (first + second) / 20 / 5e6);
+	sim_world_end();
+	return part < 0.3 || part > 0.7;
+}
+
 /* ---- main ---- */
 
 static const struct {
@@ -328,7 +378,8 @@ static const struct {
 	OPTION(seed), OPTION(nodes), OPTION(peers), OPTION(flows), OPTION(depth),
 	OPTION(operations), OPTION(bytes), OPTION(mtu), OPTION(super), OPTION(budget),
 	OPTION(target_ns), OPTION(rto_ns), OPTION(latency_ns), OPTION(jitter_ns), OPTION(rate), OPTION(queue), OPTION(drop),
-	OPTION(duplicate), OPTION(corrupt), OPTION(late), OPTION(deaths), OPTION(bad),
+	OPTION(duplicate), OPTION(corrupt), OPTION(late), OPTION(unsent), OPTION(bursts),
+	OPTION(resizes), OPTION(deaths), OPTION(bad),
 	OPTION(cancel), OPTION(change),
 };
 
@@ -383,6 +434,8 @@ int main(int argc, char **argv)
 		return bursts(config);
 	if (!strcmp(name, "shallow"))
 		return shallow(config);
+	if (!strcmp(name, "late"))
+		return late(config);
 	for (; seeds; seeds--, config.seed++)
 		one(name, &config);
 	return 0;
