@@ -186,7 +186,7 @@ void dmanic_ether_wakeups(struct work_struct *work)
 	spin_unlock_bh(&en->lock);
 
 	mutex_lock(&dmanic_nodes_lock);
-	for (i = 0; i < nr && !dmanic_node_dead(&en->node); i++)
+	for (i = 0; i < nr && en->node.announced && !dmanic_node_dead(&en->node); i++)
 		dmanic_netlink_peer_event(&en->node, peer_event(events[i].event),
 					  events[i].node);
 	mutex_unlock(&dmanic_nodes_lock);
