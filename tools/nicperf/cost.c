@@ -361,6 +361,11 @@ static const struct column cost_columns[] = {
 	{ "ratio", false },
 };
 
+static bool cost_is_loop(const struct cost *cost)
+{
+	return !strcmp(cost->run->near.info.link, "loop");
+}
+
 static void cost_report(struct cost *cost, const struct line *line,
 			const struct stats *thing,
 			const struct stats *reference)
@@ -464,11 +469,6 @@ static int cost_prepare(struct cost *cost, struct run *run)
 	if (!cost->uring)
 		run_note("%s; lines of io_uring are left out", run->near.error);
 	return 0;
-}
-
-static bool cost_is_loop(const struct cost *cost)
-{
-	return !strcmp(cost->run->near.info.link, "loop");
 }
 
 /* What ends before the post does is counted in parts; else only as a whole */
