@@ -92,6 +92,9 @@ u32 dmanic_ether_super(const struct net_device *dev)
 	u32 mtu = dmanic_ether_mtu(dev), bytes = dmanic_gso_max_size(dev);
 	u32 segs = READ_ONCE(dev->gso_max_segs);
 
+	/* Who turns GSO off (ethtool -K) wants each frame as it is on the wire */
+	if (!(READ_ONCE(dev->features) & NETIF_F_GSO))
+		return mtu;
 	bytes = min(bytes, DMANIC_WIRE_FRAME_MAX);
 	bytes = bytes > PORT_HEADROOM ? bytes - PORT_HEADROOM : 0;
 	return max(mtu, min_t(u64, bytes, (u64)segs * mtu));
@@ -110,6 +113,8 @@ u32 dmanic_ether_path(struct net_device *dev, u16 ethertype)
 	netdev_features_t features;
 	struct sk_buff *skb;
 
+	if (dmanic_ether_super(dev) < 2 * dmanic_ether_mtu(dev))
+		return DMANIC_PATH_NONE;
 	skb = alloc_skb(LL_RESERVED_SPACE(dev) + DMANIC_WIRE_COMMON, GFP_KERNEL);
 	if (!skb)
 		return path;
