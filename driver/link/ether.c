@@ -16,6 +16,9 @@ static_assert(DMANIC_EXPORT_SEGMENT == 0 && DMANIC_EXPORT_IRQ == 1);
 
 struct workqueue_struct *dmanic_ether_wq;
 
+/* A peer that is dead for this long does not hold up a dying program much */
+#define ETHER_SOON_NS	(5 * NSEC_PER_SEC)
+
 /* ---- telling ---- */
 
 static u32 ether_nr_nodes(struct dmanic_node *node)
@@ -151,6 +154,12 @@ static void ether_release(struct dmanic_node *node)
 	kvfree(en);
 }
 
+/* Whoever says nothing is waited for so long; then operations end */
+static bool ether_slow(struct dmanic_node *node)
+{
+	return to_ether(node)->info.dead_ns > ETHER_SOON_NS;
+}
+
 static const struct dmanic_link_ops ether_ops = {
 	.type = "ether",
 	.features = DMANIC_FEATURE_STRIDED | DMANIC_FEATURE_NOTIFY |
@@ -160,6 +169,7 @@ static const struct dmanic_link_ops ether_ops = {
 	.connect = dmanic_ether_connect,
 	.submit = dmanic_ether_submit,
 	.cancel = dmanic_ether_cancel,
+	.slow = ether_slow,
 	.nr_nodes = ether_nr_nodes,
 	.stop = ether_stop,
 	.tell_ether = ether_tell,
@@ -258,8 +268,11 @@ static void ether_init(struct ether_node *en, const struct ether_config *config)
 	en->info.dead_ns = en->host.config.dead_ns;
 }
 
-/* Tell everybody: who has the same id refuses */
-static void ether_hello(struct ether_node *en)
+/**
+ * dmanic_ether_hello() - tell everybody: who has the same id refuses
+ * @en: the node; without its lock
+ */
+void dmanic_ether_hello(struct ether_node *en)
 {
 	struct sk_buff *skb;
 
@@ -327,7 +340,7 @@ int dmanic_ether_create(struct net *net, const struct ether_config *config,
 			       "a device of that name exists, here or in another network namespace: choose another name, or delete it first");
 	if (ret)
 		goto err_quit;
-	ether_hello(en);
+	dmanic_ether_hello(en);
 	dmanic_node_announce(&en->node);
 	return 0;
 

@@ -332,7 +332,9 @@ void dmanic_ether_wakeups(struct work_struct *work)
 
 	dmanic_ether_peer_refill(en);
 	mutex_lock(&dmanic_nodes_lock);
-	while (!dmanic_node_dead(&en->node) && peer_take_news(en, &news))
+	/* Who listens hears of the node first */
+	while (en->node.announced && !dmanic_node_dead(&en->node) &&
+	       peer_take_news(en, &news))
 		peer_tell(en, &news);
 	mutex_unlock(&dmanic_nodes_lock);
 	dmanic_node_put(&en->node);

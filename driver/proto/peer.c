@@ -415,6 +415,7 @@ void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *
 	out->nr_sources = 0;
 	out->piece = 0;
 	out->seal = false;
+	out->crc = false;
 	out->units = 0;
 	if (peer->state >= DMANIC_PEER_PAIRED)
 		out->head_length = dmanic_reset_encode(out->head, peer->local_tag,

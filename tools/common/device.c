@@ -174,6 +174,7 @@ const char *device_path(const struct device *device)
 		[DMANIC_PATH_WHOLE] = "whole",
 		[DMANIC_PATH_CUT] = "cut",
 		[DMANIC_PATH_COPIED] = "copied",
+		[DMANIC_PATH_NONE] = "none",
 	};
 
 	return name_of(names, ARRAY_SIZE(names), device->number[DMANIC_A_PATH]);

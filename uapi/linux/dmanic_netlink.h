@@ -126,6 +126,7 @@ enum dmanic_path {
 	DMANIC_PATH_WHOLE = 1,		/* the network device takes them as they are */
 	DMANIC_PATH_CUT = 2,		/* cut into its frames, pages stay in place */
 	DMANIC_PATH_COPIED = 3,		/* cut and copied: it takes no pages */
+	DMANIC_PATH_NONE = 4,		/* there are none: GSO is off, or the MTU is large */
 };
 
 enum dmanic_peer_attr {
