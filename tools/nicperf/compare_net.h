@@ -37,6 +37,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/common/output.h"
+
 enum side { SIDE_NEAR, SIDE_FAR, SIDES };
 enum wire { WIRE_FULL, WIRE_PLAIN, WIRE_RDMA, WIRES };
 
@@ -77,6 +79,6 @@ int net_socket(struct net *net, enum side side, int type);
 
 /* Say it in @error; returns @ret */
 int net_fail(struct net *net, int ret, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+	OUTPUT_PRINTF(3, 4);
 
 #endif /* NICPERF_COMPARE_NET_H */

@@ -7,14 +7,12 @@
  * one byte, of UDP, which may lose some, it notes when the latest came.
  */
 #include <errno.h>
-#include <time.h>
-
+#include <time.h>	/* before what refers to it */
 #include <linux/errqueue.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/socket.h>
-
 
 #include "compare_pipe.h"
 

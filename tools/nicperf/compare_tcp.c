@@ -120,17 +120,21 @@ static int udp_set(struct pipe *pipe, struct net *net)
 	return ret;
 }
 
+void pipe_init(struct pipe *pipe)
+{
+	memset(pipe, 0, sizeof(*pipe));
+	pipe->fd[SIDE_NEAR] = -1;
+	pipe->fd[SIDE_FAR] = -1;
+}
+
 int pipe_open(struct pipe *pipe, struct run *run, struct net *net,
 	      enum carrier carrier)
 {
 	enum side side;
 	int ret;
 
-	memset(pipe, 0, sizeof(*pipe));
 	pipe->run = run;
 	pipe->carrier = carrier;
-	pipe->fd[SIDE_NEAR] = -1;
-	pipe->fd[SIDE_FAR] = -1;
 	if (carrier == CARRIER_UDP)
 		ret = udp_connect(pipe, net);
 	else

@@ -93,6 +93,9 @@ static inline void trips_add(struct trips *trips, uint64_t ns)
 /* Of @count one ways: the median's, so that one that met a sleeping CPU counts once */
 uint64_t trips_one_way(struct trips *trips, uint64_t count);
 
+/* Not open */
+void pipe_init(struct pipe *pipe);
+
 /* Connect; pipe_close() in both cases. 0, or a negative errno and net->error */
 int pipe_open(struct pipe *pipe, struct run *run, struct net *net,
 	      enum carrier carrier);

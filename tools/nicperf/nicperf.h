@@ -13,8 +13,8 @@
  *   post_uring.c the same through an io_uring, and beside its NOP
  *   cost.c       instructions of operations, where the clock counts them
  *   compare.c    the ether link beside TCP, UDP and Soft RoCE
- *   compare_*.c  its parts: net namespaces, tcp and stream sockets, put our link,
- *                rdma the programs of Soft RoCE
+ *   compare_*.c  its parts: group what is measured in turn, net namespaces, put our
+ *                link, tcp and stream sockets, rdma the programs of Soft RoCE
  *   end.c wait.c one end of a link: its objects, and how it waits
  *   work.c       a window of operations in flight
  *   uring.c      an io_uring, and batches through it
