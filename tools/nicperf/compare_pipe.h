@@ -20,6 +20,9 @@ int pipe_both(struct pipe *pipe, uint64_t count, uint64_t *ns,
 	      int (*near)(struct pipe *pipe, uint64_t *ns),
 	      int (*far)(struct pipe *pipe));
 
+/* So that every wait ends: a negative errno if it cannot be */
+int pipe_set_timeouts(int fd, uint64_t receive_ns);
+
 /* One message of @bytes, waited for as @wait says: 0 or a negative errno */
 int pipe_send(struct pipe *pipe, enum side side, const char *data);
 int pipe_receive(struct pipe *pipe, enum side side, char *data);

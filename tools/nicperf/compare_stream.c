@@ -19,7 +19,7 @@
 #define PINNED_MOST	16	/* sends whose pages the kernel has, as puts in flight */
 #define UDP_MOST	65507	/* payload of a datagram, also of one to be cut */
 #define UDP_SEGMENTS	64	/* and into how many, on 6.1 */
-#define UDP_IDLE_US	20000	/* then what did not come is lost */
+#define UDP_IDLE_NS	20000000ULL	/* then what did not come is lost */
 
 static char *slot(const struct pipe *pipe, char *base, uint64_t i)
 {
@@ -143,16 +143,15 @@ static int tcp_near(struct pipe *pipe, uint64_t *ns)
 
 /* ---- UDP ---- */
 
-static int udp_far(struct pipe *pipe)
+/* Until all has come, or nothing comes any more */
+static int udp_receive(struct pipe *pipe)
 {
-	const struct timeval idle = { .tv_usec = UDP_IDLE_US };
 	char *to = end_receive(&pipe->run->far);
 	uint64_t area = pipe->slots * pipe->bytes;
 	uint64_t start = now_ns();
 	ssize_t got;
 
 	pipe->got = 0;
-	setsockopt(pipe->fd[SIDE_FAR], SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
 	while (pipe->got < pipe->count * pipe->bytes) {
 		uint64_t at = pipe->got % area;
 
@@ -172,6 +171,17 @@ static int udp_far(struct pipe *pipe)
 		}
 	}
 	return pipe->got ? 0 : -ENODATA;
+}
+
+/* Others wait longer on the same socket */
+static int udp_far(struct pipe *pipe)
+{
+	int again, ret = pipe_set_timeouts(pipe->fd[SIDE_FAR], UDP_IDLE_NS);
+
+	if (!ret)
+		ret = udp_receive(pipe);
+	again = pipe_set_timeouts(pipe->fd[SIDE_FAR], END_TIMEOUT_NS);
+	return ret ? ret : again;
 }
 
 static int udp_send_all(struct pipe *pipe, const char *data, uint64_t piece)

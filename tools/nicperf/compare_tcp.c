@@ -36,16 +36,27 @@ static int set(struct net *net, int fd, int level, int name, int value,
 			strerror(errno));
 }
 
+int pipe_set_timeouts(int fd, uint64_t receive_ns)
+{
+	const struct timeval send = { .tv_sec = END_TIMEOUT_NS / NS_PER_S };
+	const struct timeval receive = {
+		.tv_sec = (time_t)(receive_ns / NS_PER_S),
+		.tv_usec = (suseconds_t)(receive_ns % NS_PER_S / 1000),
+	};
+
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &receive, sizeof(receive)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &send, sizeof(send)))
+		return -errno;
+	return 0;
+}
+
 /* So that every wait ends */
 static int set_timeouts(struct net *net, int fd)
 {
-	const struct timeval time = { .tv_sec = END_TIMEOUT_NS / NS_PER_S };
+	int ret = pipe_set_timeouts(fd, END_TIMEOUT_NS);
 
-	if (!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)) &&
-	    !setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time)))
-		return 0;
-	return net_fail(net, -errno, "cannot set the timeouts of a socket: %s",
-			strerror(errno));
+	return ret ? net_fail(net, ret, "cannot set the timeouts of a socket: %s",
+			      strerror(-ret)) : 0;
 }
 
 static int refused(struct net *net, const char *what)
