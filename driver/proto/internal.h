@@ -60,6 +60,11 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 
 void dmanic_receive_retry(struct dmanic_peer *peer, u8 class, u64 now);
 
+/* later.c */
+bool dmanic_later_place(struct dmanic_peer *peer, u8 class,
+			const struct dmanic_record *record, u64 seq, u32 skip,
+			const struct dmanic_frame *frame, u32 at, u32 length, u32 *status);
+
 /* reply.c */
 bool dmanic_reply_refuse(struct dmanic_peer *peer, u8 class, u32 id, u32 status,
 			 bool ending);

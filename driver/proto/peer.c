@@ -23,6 +23,7 @@
  * @sent: the same
  * @range: the same
  * @early: the same
+ * @later: the same
  * @slot: of the peer, bytes
  * @reply: the same
  * @free: the same
@@ -32,6 +33,7 @@ struct peer_layout {
 	size_t sent;
 	size_t range;
 	size_t early;
+	size_t later;
 	size_t slot;
 	size_t reply;
 	size_t free;
@@ -44,6 +46,7 @@ static struct peer_layout peer_layout(const struct dmanic_proto_config *config)
 		.sent = sizeof(struct dmanic_sent) * config->sent,
 		.range = sizeof(struct dmanic_range) * config->ranges,
 		.early = sizeof(struct dmanic_early) * config->early,
+		.later = sizeof(struct dmanic_later) * config->later,
 		.slot = sizeof(struct dmanic_slot) * config->operations,
 		.reply = sizeof(struct dmanic_reply) * config->operations,
 		.free = ALIGN(sizeof(u16) * config->operations, sizeof(u64)),
@@ -62,7 +65,7 @@ size_t dmanic_peer_bytes(const struct dmanic_host *host)
 
 	return sizeof(struct dmanic_peer) + layout.slot + layout.reply + layout.free +
 	       DMANIC_CLASSES * (layout.extent + layout.sent + layout.range +
-				 layout.early);
+				 layout.early + layout.later);
 }
 
 static void *peer_carve(u8 **at, size_t bytes)
@@ -102,6 +105,8 @@ void dmanic_peer_init(struct dmanic_peer *peer, struct dmanic_host *host, u32 no
 		peer->rx[i].got.max = config->ranges;
 		peer->rx[i].early = peer_carve(&at, layout.early);
 		peer->rx[i].max_early = config->early;
+		peer->rx[i].later = peer_carve(&at, layout.later);
+		peer->rx[i].max_later = config->later;
 		INIT_LIST_HEAD(&peer->tx[i].turns);
 		dmanic_flow_init(&peer->tx[i].replies);
 	}
@@ -132,6 +137,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 		rx->got.next = 0;
 		rx->got.nr = 0;
 		rx->nr_early = 0;
+		rx->nr_later = 0;
 		rx->reject = 0;
 		rx->corrupt = U64_MAX;
 		rx->sack_turn = 0;

@@ -24,7 +24,7 @@
  *	dmanic_peer_submit() puts it in its flow. dmanic_peer_next() builds frames
  *	(next.c): what was lost, then new extents (tx.c) of flows in turn. At the
  *	other side dmanic_host_receive() (host.c) finds the peer, handshake.c or
- *	receive.c take the frame; records are placed as they come (receive.c), done
+ *	receive.c take the frame; records are placed as they come (later.c), done
  *	in order (reply.c), and acknowledged (ack.c). Back here ack.c marks what
  *	arrived, loss.c what did not, rate.c learns, tx.c retires extents; with
  *	its last one, or its result, the xfer is completed (xfer.c).
@@ -43,7 +43,8 @@
  *
  * Invariants
  *
- *	1 a unit is placed or done at most once, and before it is acknowledged
+ *	1 a unit is placed or done at most once, and before it is acknowledged; to
+ *	  the same byte the last in the stream is what stays, whatever came last
  *	2 next does not pass a NOTIFY, READ or ATOMIC that was not done
  *	3 a transfer ends OK only when its units were acknowledged and everything of
  *	  the other direction before the reject position of that ACK has arrived
@@ -413,7 +414,7 @@ struct dmanic_tx {
 	struct dmanic_flow replies;
 };
 
-/* ---- a stream's receiving end (receive.c, reply.c) ---- */
+/* ---- a stream's receiving end (receive.c, later.c, reply.c) ---- */
 
 /**
  * struct dmanic_early - a record that came before it may be done
@@ -426,11 +427,34 @@ struct dmanic_early {
 };
 
 /**
+ * struct dmanic_later - bytes placed though others that stand before are missing
+ * @seq: their place in the stream
+ * @segment: export id
+ * @offset: into the segment: of the first byte, or of the first block
+ * @first: STRIDED: bytes of the operation before them
+ * @length: bytes
+ * @block: STRIDED: bytes of a block; else zero
+ * @stride: from block to block
+ */
+struct dmanic_later {
+	u64 seq;
+	u32 segment;
+	u64 offset;
+	u64 first;
+	u64 length;
+	u32 block;
+	u32 stride;
+};
+
+/**
  * struct dmanic_rx - receiving end of a stream
  * @got: what was received
  * @early: sorted
  * @nr_early: how many
  * @max_early: how many there may be
+ * @later: what must not be covered by what comes late (later.c)
+ * @nr_later: how many
+ * @max_later: how many there may be
  * @reject: our sending end's position behind the last refusal
  * @corrupt: where the last frame with a wrong payload began, or U64_MAX
  * @sack_turn: range an ACK begins with when not all fit
@@ -440,6 +464,9 @@ struct dmanic_rx {
 	struct dmanic_early *early;
 	u32 nr_early;
 	u32 max_early;
+	struct dmanic_later *later;
+	u32 nr_later;
+	u32 max_later;
 	u64 reject;
 	u64 corrupt;
 	u32 sack_turn;
@@ -533,6 +560,7 @@ struct dmanic_proto_stats {
  * @sent: frames of a stream under way; power of two
  * @ranges: received out of order
  * @early: records received too early
+ * @later: pieces of memory written too early
  * @budget: bytes that may be under way to this node, of all peers together when there
  *	are several
  * @dead_ns: a peer that does not answer for so long is dead
@@ -553,6 +581,7 @@ struct dmanic_proto_config {
 	u32 sent;
 	u32 ranges;
 	u32 early;
+	u32 later;
 	u32 budget;
 	u64 dead_ns;
 	u64 idle_ns;

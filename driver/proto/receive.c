@@ -134,7 +134,7 @@ static enum dmanic_drop receive_act(struct dmanic_peer *peer, u8 class, u64 seq,
 
 /* Bytes for a segment: those of them that were not there before */
 static enum dmanic_drop receive_write(struct dmanic_peer *peer, u8 class,
-				      const struct dmanic_record *record, u32 skip,
+				      const struct dmanic_record *record, u64 seq, u32 skip,
 				      const struct dmanic_frame *frame, u32 at, u32 length)
 {
 	struct dmanic_reply *reply = dmanic_reply_find(peer, record->op);
@@ -142,7 +142,8 @@ static enum dmanic_drop receive_write(struct dmanic_peer *peer, u8 class,
 
 	if (reply && reply->refused)
 		return DMANIC_DROP_NONE;
-	status = dmanic_peer_env(peer)->place(peer, record, skip, frame, at, length);
+	if (!dmanic_later_place(peer, class, record, seq, skip, frame, at, length, &status))
+		return DMANIC_DROP_ROOM;
 	if (!status)
 		return DMANIC_DROP_NONE;
 	if (dmanic_reply_refuse(peer, class, record->op, status,
@@ -162,7 +163,7 @@ static enum dmanic_drop receive_units(struct dmanic_peer *peer, u8 class,
 	switch (record->type) {
 	case DMANIC_RECORD_WRITE:
 	case DMANIC_RECORD_STRIDED:
-		return receive_write(peer, class, record, skip, frame, at + skip,
+		return receive_write(peer, class, record, seq, skip, frame, at + skip,
 				     record->length ? units : 0);
 	case DMANIC_RECORD_DATA:
 		drop = dmanic_xfer_data(peer, class, record, seq, skip, frame, at + skip,

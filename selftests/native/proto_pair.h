@@ -105,13 +105,24 @@ static inline u32 pair_place(struct dmanic_peer *peer, const struct dmanic_recor
 {
 	struct pair_side *side = pair_of(peer->host);
 	const u8 *bytes = frame->link;
-	u32 status = pair_access(side, record, record->length);
+	u32 i, status = pair_access(side, record, record->length);
+	u64 position, to;
 
 	if (status)
 		return status;
 	side->placed += length;
-	/* Strided ones are taken as if they were not: this is about the protocol */
-	memcpy(side->memory + record->offset + skip, bytes + at, length);
+	for (i = 0; i < length; i++) {
+		position = skip + i;
+		to = record->offset + position;
+		if (record->type == DMANIC_RECORD_STRIDED) {
+			position += record->position;
+			to = record->offset + position / record->block * record->stride +
+			     position % record->block;
+		}
+		if (to >= PAIR_MEMORY)
+			return DMANIC_STATUS_BOUNDS;
+		side->memory[to] = bytes[at + i];
+	}
 	return DMANIC_STATUS_OK;
 }
 

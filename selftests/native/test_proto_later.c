@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Writes to the same bytes, whose frames are lost and pass each other: in the end
+ * memory is what it is when they are done one after the other.
+ *
+ * Sources: driver/proto/wire.c driver/proto/wire_data.c driver/proto/range.c
+ * Sources: driver/proto/host.c driver/proto/handshake.c driver/proto/peer.c
+ * Sources: driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
+ * Sources: driver/proto/receive.c driver/proto/later.c driver/proto/reply.c
+ * Sources: driver/proto/ack.c driver/proto/loss.c driver/proto/rate.c
+ */
+#include "proto_pair.h"
+#include "unit.h"
+
+#define WRITES	48
+#define LONGEST	6000
+#define ROUNDS	300
+#define STEPS	200000
+
+static u8 source[WRITES][LONGEST];
+static struct dmanic_xfer xfer[WRITES];
+static u8 model[PAIR_MEMORY];
+static u64 state;
+
+static u32 below(u32 limit)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (u32)(state >> 33) % limit;
+}
+
+static void put(u32 i, u32 length, u32 offset, u32 block, u32 stride)
+{
+	u32 k;
+
+	for (k = 0; k < length; k++) {
+		source[i][k] = (u8)(i + 1);
+		if (block)
+			model[offset + k / block * stride + k % block] = (u8)(i + 1);
+		else
+			model[offset + k] = (u8)(i + 1);
+	}
+	xfer[i] = pair_write(source[i], length, offset);
+	xfer[i].block = block;
+	xfer[i].stride = stride;
+	pair_submit(0, &xfer[i]);
+}
+
+static void begin(struct dmanic_proto_config config)
+{
+	memset(model, 0, sizeof(model));
+	pair_begin_with(config);
+	pair_connect();
+}
+
+/* One frame arrives, or is lost, or time goes on */
+static void step(u32 lost)
+{
+	u32 k;
+
+	pair_pump(0);
+	pair_pump(1);
+	while (pair[1].nr_sent) {
+		pair_deliver(1, 0);
+		pair_drop(1, 0);
+	}
+	if (!pair[0].nr_sent) {
+		pair_tick(DMANIC_NEVER - 1);
+		return;
+	}
+	k = below(pair[0].nr_sent);
+	if (below(100) >= lost)
+		pair_deliver(0, k);
+	pair_drop(0, k);
+}
+
+static void check(u32 writes)
+{
+	u32 i, steps = 0;
+
+	while (pair[0].completed < writes && steps++ < STEPS)
+		step(20);
+	ASSERT_EQ(pair[0].completed, writes);
+	for (i = 0; i < writes; i++)
+		EXPECT_EQ(xfer[i].status, 0);
+	EXPECT(!memcmp(pair[1].memory, model, sizeof(model)));
+}
+
+/* The smallest case: the first of two is lost, and comes after the second */
+TEST(later__the_last_one_posted_stays)
+{
+	begin((struct dmanic_proto_config) { .mtu = 1500 });
+	put(0, 1400, 0, 0, 0);
+	pair_pump(0);
+	while (pair[0].nr_sent)
+		pair_drop(0, 0);
+	put(1, 100, 200, 0, 0);
+	put(2, 8, 1396, 0, 0);
+	check(3);
+	EXPECT_EQ(pair[1].memory[199], 1);
+	EXPECT_EQ(pair[1].memory[200], 2);
+	EXPECT_EQ(pair[1].memory[300], 1);
+	EXPECT_EQ(pair[1].memory[1396], 3);
+	pair_end();
+}
+
+TEST(later__random_writes_over_each_other)
+{
+	u32 round, i, length;
+
+	for (round = 0; round < ROUNDS; round++) {
+		state = round + 1;
+		begin((struct dmanic_proto_config) { .mtu = 1500, .super = below(2) ? 9000 : 0 });
+		for (i = 0; i < WRITES; i++) {
+			length = 1 + below(below(4) ? 200 : LONGEST);
+			put(i, length, below(8192), 0, 0);
+		}
+		check(WRITES);
+		pair_end();
+	}
+}
+
+TEST(later__random_blocks_over_each_other)
+{
+	u32 round, i, length, block;
+
+	for (round = 0; round < ROUNDS; round++) {
+		state = round + 1;
+		begin((struct dmanic_proto_config) { .mtu = 1500 });
+		for (i = 0; i < WRITES; i++) {
+			length = 1 + below(below(4) ? 200 : LONGEST / 4);
+			block = below(3) ? 8 + below(100) : 0;
+			put(i, length, below(4096), block, block ? block + below(64) : 0);
+		}
+		check(WRITES);
+		pair_end();
+	}
+}
+
+/* Without room to note more, what comes too early has to come again */
+TEST(later__no_room_is_no_harm)
+{
+	u32 round, i;
+
+	for (round = 0; round < ROUNDS / 4; round++) {
+		state = round + 1;
+		begin((struct dmanic_proto_config) { .mtu = 1500, .later = 2 });
+		for (i = 0; i < WRITES; i++)
+			put(i, 1 + below(300), below(2048), 0, 0);
+		check(WRITES);
+		pair_end();
+	}
+}
+
+/* Who was refused wrote nothing: what is older is not to be left out for it */
+TEST(later__a_refused_write_covers_nothing)
+{
+	begin((struct dmanic_proto_config) { .mtu = 1500 });
+	put(0, 1000, 0, 0, 0);
+	pair_pump(0);
+	while (pair[0].nr_sent)
+		pair_drop(0, 0);
+	xfer[1] = pair_write(source[1], 100, 0);
+	xfer[1].key = PAIR_KEY + 1;
+	pair_submit(0, &xfer[1]);
+	while (pair[0].completed < 2)
+		step(0);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT_EQ(xfer[1].status, DMANIC_STATUS_ACCESS);
+	EXPECT(!memcmp(pair[1].memory, model, sizeof(model)));
+	pair_end();
+}
