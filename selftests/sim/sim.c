@@ -377,7 +377,8 @@ static const struct {
 			  sizeof(((struct sim_config *)0)->field) == 8 }
 	OPTION(seed), OPTION(nodes), OPTION(peers), OPTION(flows), OPTION(depth),
 	OPTION(operations), OPTION(bytes), OPTION(mtu), OPTION(super), OPTION(budget),
-	OPTION(target_ns), OPTION(rto_ns), OPTION(latency_ns), OPTION(jitter_ns), OPTION(rate), OPTION(queue), OPTION(drop),
+	OPTION(target_ns), OPTION(rto_ns), OPTION(latency_ns), OPTION(jitter_ns),
+	OPTION(rate), OPTION(queue), OPTION(drop),
 	OPTION(duplicate), OPTION(corrupt), OPTION(late), OPTION(unsent), OPTION(bursts),
 	OPTION(resizes), OPTION(deaths), OPTION(bad),
 	OPTION(cancel), OPTION(change),
