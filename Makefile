@@ -122,7 +122,7 @@ $(user)/tools/nicperf/uring.o: | liburing
 
 user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools))
 tests: user $(addprefix $(user)/,$(tests)) $(user)/selftests/user/example \
-	$(user)/selftests/user/uring-chain
+	$(user)/selftests/user/uring-chain $(user)/exchange
 units: $(addprefix $(native)/,$(units)) $(native)/sim
 sim: $(user)/sim
 
@@ -203,6 +203,12 @@ $(user)/selftests/user/uring-chain: Documentation/examples/uring-chain.c \
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(warnings) -Ilibnic/include -o $@ \
 		$< $(libnic-a) -luring
+
+# Ranks for the tests over networks, where nicrun and they find it
+$(user)/exchange: $(addprefix $(user)/,$(call under,selftests/net) \
+		tools/common/size.o) $(libnic-so)
+	$(call say,LD,$@)
+	$(Q)$(link)
 
 define unit-rule
 $(native)/$(1): test-flags := $(sanitize) \

@@ -431,6 +431,18 @@ static int fault_set(const char *name, unsigned int seed, const struct fault *fa
 	return request_send(&request, NULL, NULL);
 }
 
+/* DMANIC_CRC=on or off: checksums of payloads; else as the driver would have them */
+static void put_crc(struct request *request, const struct fault *fault)
+{
+	const char *word = getenv("DMANIC_CRC");
+
+	if (fault->share[DMANIC_FAULT_A_CORRUPT - DMANIC_FAULT_A_DROP])
+		word = "on";
+	if (word && *word)
+		mnl_attr_put_u32(request->header, DMANIC_A_CRC,
+				 strcmp(word, "on") ? DMANIC_CRC_OFF : DMANIC_CRC_ON);
+}
+
 /* Fabrics do not see each other: each has an EtherType of its own */
 static int fabric_add_ether(const struct fabric *added, const char *letter)
 {
@@ -452,8 +464,7 @@ static int fabric_add_ether(const struct fabric *added, const char *letter)
 		mnl_attr_put_u16(request.header, DMANIC_A_ETHERTYPE, type);
 		mnl_attr_put_strz(request.header, DMANIC_A_NETDEV,
 				  netdev_of(i, netdev, sizeof(netdev)));
-		if (faulty && fault.share[DMANIC_FAULT_A_CORRUPT - DMANIC_FAULT_A_DROP])
-			mnl_attr_put_u32(request.header, DMANIC_A_CRC, DMANIC_CRC_ON);
+		put_crc(&request, &fault);
 		ret = request_send(&request, NULL, NULL);
 		if (!ret && faulty)
 			ret = fault_set(name, i + 1, &fault);

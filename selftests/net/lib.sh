@@ -13,6 +13,12 @@
 #	   |     |     |     |
 #	   w0    w1    w2    w3
 #	    \____|_br0_|____/
+#
+#	namespaces n0 … n<N-1>, each with nic<i> (node i)       nodes N
+#	   e0    e1    …
+#	   |     |
+#	   h0    h1    …    ports of br0
+#	    \____|_br0_/    namespace hub
 
 top=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
 # shellcheck source=selftests/ktap.sh
@@ -71,6 +77,56 @@ star_remove() {
 	ip link del br0
 }
 
+# As many namespaces as nodes on a bridge; more words go to "nicctl dev add"
+nodes_make() { # NODES MTU [WORD...]
+	local count=$1 mtu=$2 i
+	shift 2
+	nodes_wire "$count" "$mtu"
+	for ((i = 0; i < count; i++)); do
+		ip netns exec "n$i" nicctl dev add "nic$i" type ether netdev "e$i" \
+			node "$i" "$@"
+	done
+}
+
+nodes_wire() { # NODES MTU
+	local i
+	ip netns add hub
+	ip -n hub link add br0 type bridge
+	ip -n hub link set br0 mtu "$2" up
+	for ((i = 0; i < $1; i++)); do
+		ip netns add "n$i"
+		ip link add "e$i" mtu "$2" netns "n$i" type veth \
+			peer name "h$i" mtu "$2" netns hub
+		ip -n hub link set "h$i" master br0 up
+		ip -n "n$i" link set "e$i" up
+	done
+}
+
+nodes_remove() { # NODES
+	local i
+	for ((i = 0; i < $1; i++)); do
+		ip netns del "n$i"
+		within 10 gone "nic$i"
+	done
+	ip netns del hub
+}
+
+# A rank for each node, in its namespace
+nodes_run() { # NODES COMMAND...
+	local count=$1
+	shift
+	# shellcheck disable=SC2016 # the rank's shell
+	nicrun -n "$count" -- bash -c 'exec ip netns exec "n$NIC_RANK" "$@"' rank "$@"
+}
+
+# A part of a job whose parts are started one by one
+rank_run() { # RANKS RANK COMMAND...
+	local count=$1 rank=$2
+	shift 2
+	NIC_JOB=parts NIC_SECRET=0123456789abcdef0123456789abcdef \
+		nicrun -n "$count" --here "$rank" -- "$@"
+}
+
 # Until COMMAND succeeds, at most SECONDS
 within() { # SECONDS COMMAND...
 	local end=$((SECONDS + $1))
@@ -88,9 +144,9 @@ traffic() { # TIME
 }
 
 # One case: its function has the name with _ for __, and says why it failed
-case_run() { # NAME
+case_run() { # NAME [SHOWN-AS]
 	local said status=0
 	said=$("${1//__/_}" 2>&1) || status=$?
 	[ -z "$said" ] || [ $status = 0 ] || echo "# ${said//$'\n'/$'\n'# }"
-	ktap_result $status "$1"
+	ktap_result $status "${2-$1}"
 }

@@ -413,6 +413,15 @@ TEST(tools, nicrun_tells_ranks_who_they_are)
 	EXPECT_HAS(output.err, "missing");
 }
 
+TEST(tools, nicrun_starts_a_part_of_the_ranks)
+{
+	nodes(4);
+	RUN(0, "export NIC_JOB=parts NIC_SECRET=00112233445566778899aabbccddeeff; nicrun -n 4 --device @ --here 1-2 nictile --size 8x8x256 --height 32 --repeat 1 & nicrun -n 4 --device @ --here 0,3 nictile --size 8x8x256 --height 32 --repeat 1 && wait $!");
+	EXPECT_HAS(output.out, "0 of 16384 values differ");
+	RUN(0, "NIC_JOB=parts NIC_SECRET=00112233445566778899aabbccddeeff nicrun -n 40 --device @ --here 2 sh -c 'echo rank $NIC_RANK of $NIC_SIZE'");
+	EXPECT_HAS(output.out, "rank 2 of 40\n");
+}
+
 /* The others are stopped, and do not wait for it until their time is up. */
 TEST(tools, nicrun_ends_when_a_rank_dies)
 {

@@ -174,6 +174,7 @@ const char *device_path(const struct device *device)
 		[DMANIC_PATH_WHOLE] = "whole",
 		[DMANIC_PATH_CUT] = "cut",
 		[DMANIC_PATH_COPIED] = "copied",
+		[DMANIC_PATH_NONE] = "none",
 	};
 
 	return name_of(names, ARRAY_SIZE(names), device->number[DMANIC_A_PATH]);
@@ -222,6 +223,7 @@ const char *device_event(const struct device *device)
 		[DMANIC_EVENT_PEER_RIVAL] = "peer-rival",
 		[DMANIC_EVENT_LINK_DOWN] = "link-down",
 		[DMANIC_EVENT_LINK_UP] = "link-up",
+		[DMANIC_EVENT_PEER_DEGRADED] = "peer-degraded",
 	};
 	uint64_t event = device->number[DMANIC_A_EVENT];
 

@@ -310,10 +310,14 @@ static void ether_lines(const struct device *device)
 
 	printf("    netdev      %s, MTU %" PRIu64 ", EtherType 0x%04" PRIx64 "\n",
 	       device->netdev, number[DMANIC_A_MTU], number[DMANIC_A_ETHERTYPE]);
-	printf("    path        large frames are %s\n",
-	       number[DMANIC_A_PATH] == DMANIC_PATH_WHOLE ? "carried whole" :
-	       number[DMANIC_A_PATH] == DMANIC_PATH_CUT ? "cut" :
-							  "cut and copied");
+	printf("    path        %s\n",
+	       number[DMANIC_A_PATH] == DMANIC_PATH_NONE ?
+			"frames are no larger than the MTU" :
+	       number[DMANIC_A_PATH] == DMANIC_PATH_WHOLE ?
+			"large frames are carried whole" :
+	       number[DMANIC_A_PATH] == DMANIC_PATH_CUT ?
+			"large frames are cut" :
+			"large frames are cut and copied");
 	printf("    crc         %s (%s)\n", number[DMANIC_A_CRC_ON] ? "on" : "off",
 	       crc_name(device));
 	printf("    dead        after %s\n",

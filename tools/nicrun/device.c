@@ -29,6 +29,10 @@ static int ask_device(struct rank *rank)
 	int ret;
 
 	device_name(rank, name);
+	if (!rank->here) {
+		rank->node = rank->number;
+		return 0;
+	}
 	ret = nic_open(name, &ctx);
 	if (ret)
 		return ret;
@@ -49,6 +53,11 @@ static void say_missing(unsigned int missing, const char *names)
 	    names);
 	if (access("/sys/module/dmanic", F_OK))
 		say("the driver is not loaded: modprobe dmanic");
+	if (opt.here) {
+		say("make each: nicctl dev add %s<number> type ether netdev eth0 node <number>",
+		    opt.prefix);
+		return;
+	}
 	if (missing < opt.n)
 		say("remove the others first: nicctl dev del fabric %s",
 		    opt.prefix);

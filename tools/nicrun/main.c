@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * main.c - nicrun: start N ranks of a program on the devices of this machine
+ * main.c - nicrun: start ranks of a program on the devices of this machine
  *
  * Ranks stay in the process group of nicrun, so that Ctrl-C and Ctrl-Z reach
  * them from the terminal itself, and rank 0 may read from it. What the
@@ -90,7 +90,8 @@ static void start(char **program)
 	int status = 0;
 
 	for (unsigned int i = 0; i < opt.n && !status; i++)
-		status = rank_start(i, program);
+		if (ranks[i].here)
+			status = rank_start(i, program);
 	if (status)
 		end_with(status);
 	if (opt.timeout_ns)

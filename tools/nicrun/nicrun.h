@@ -33,6 +33,7 @@
  * @n: how many ranks
  * @prefix: of the names of their devices
  * @nodes: numbers of these as a list, NULL: one after the other
+ * @here: which ranks to start as a list, NULL: all
  * @timeout_ns: end the ranks then; 0: never
  * @label: begin lines of output with the rank
  * @bind: each rank to one CPU
@@ -41,6 +42,7 @@ struct options {
 	unsigned int n;
 	const char *prefix;
 	const char *nodes;
+	const char *here;
 	uint64_t timeout_ns;
 	bool label;
 	bool bind;
@@ -55,6 +57,7 @@ struct stream {
 };
 
 struct rank {
+	bool here;		/* on this machine */
 	pid_t pid;		/* 0: not running */
 	uint32_t number;	/* of the device */
 	uint32_t node;
@@ -72,7 +75,7 @@ void say(const char *format, ...) OUTPUT_PRINTF(1, 2);
 /* Fill in opt. Return: the program and its arguments. */
 char **options_parse(int argc, char **argv);
 
-/* The device number of every rank */
+/* The device number of every rank, and whether it is on this machine */
 void options_number_ranks(void);
 
 void wrong_usage(const char *format, ...) OUTPUT_PRINTF(1, 2)

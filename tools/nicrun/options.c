@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "libnic/comm/nodes.h"
 #include "tools/common/option.h"
@@ -17,16 +18,21 @@
 
 #define RANKS_MAX	4096
 #define DEVICE_MAX	99999U
+#define SECRET_DIGITS	32
 
 struct options opt = { .prefix = "nic" };
 
 static const char usage_text[] =
 "Usage: nicrun -n RANKS [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
-"Start PROGRAM RANKS times, each on a device of its own on this machine.\n"
+"Start PROGRAM RANKS times, each on a device of its own, on this machine or a\n"
+"part of them on each of several.\n"
 "\n"
 "  -n, --ranks RANKS    how many\n"
 "      --device PREFIX  rank i uses device PREFIX<i> (default: nic)\n"
 "      --nodes LIST     or PREFIX<the i-th number of LIST>: 0,2,4-7\n"
+"      --here LIST      start only these ranks of the RANKS: 0,2,4-7. The others\n"
+"                       are started elsewhere, with the same NIC_SECRET and\n"
+"                       NIC_JOB, and have nodes as their devices are numbered\n"
 "      --timeout TIME   stop the ranks after TIME (10, 500ms); status 124\n"
 "      --label          begin every line of output with the rank\n"
 "      --bind           rank i runs on the i-th CPU only (modulo their number)\n"
@@ -42,7 +48,12 @@ static const char usage_text[] =
 "run, 127 when there is none; 124 after --timeout; 128 and the signal when one\n"
 "stopped nicrun; 1 when the ranks could not be started, 2 for wrong usage.\n"
 "\n"
-"Example: nicctl dev add nic type loop nodes 9 && nicrun -n 9 nictile\n";
+"Example: nicctl dev add nic type loop nodes 9 && nicrun -n 9 nictile\n"
+"\n"
+"On two machines with a node each, nic0 on the one and nic1 on the other:\n"
+"  export NIC_JOB=a NIC_SECRET=$(od -An -tx8 -N16 /dev/urandom | tr -d ' ')\n"
+"  nicrun -n 2 --here 0 ./program      # and on the other, with both the same:\n"
+"  nicrun -n 2 --here 1 ./program\n";
 
 void wrong_usage(const char *format, ...)
 {
@@ -80,12 +91,13 @@ static void parse_timeout(const char *text)
 
 char **options_parse(int argc, char **argv)
 {
-	enum { DEVICE = 256, NODES, TIMEOUT, LABEL, BIND };
+	enum { DEVICE = 256, NODES, HERE, TIMEOUT, LABEL, BIND };
 	static const char shorts[] = "+:n:hV";
 	static const struct option options[] = {
 		{ "ranks", required_argument, NULL, 'n' },
 		{ "device", required_argument, NULL, DEVICE },
 		{ "nodes", required_argument, NULL, NODES },
+		{ "here", required_argument, NULL, HERE },
 		{ "timeout", required_argument, NULL, TIMEOUT },
 		{ "label", no_argument, NULL, LABEL },
 		{ "bind", no_argument, NULL, BIND },
@@ -107,6 +119,9 @@ char **options_parse(int argc, char **argv)
 			break;
 		case NODES:
 			opt.nodes = optarg;
+			break;
+		case HERE:
+			opt.here = optarg;
 			break;
 		case TIMEOUT:
 			parse_timeout(optarg);
@@ -135,13 +150,52 @@ char **options_parse(int argc, char **argv)
 	return argv + optind;
 }
 
+/* What all parts of the job must have alike, and nobody makes for them */
+static void need_job(void)
+{
+	static const char * const names[] = { "NIC_JOB", "NIC_SECRET" };
+	const char *secret;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!getenv(names[i]) || !*getenv(names[i]))
+			wrong_usage("--here: set %s, to the same for all ranks of the job",
+				    names[i]);
+	secret = getenv("NIC_SECRET");
+	if (strlen(secret) != SECRET_DIGITS ||
+	    secret[strspn(secret, "0123456789abcdefABCDEF")])
+		wrong_usage("--here: NIC_SECRET must have %d hexadecimal digits",
+			    SECRET_DIGITS);
+}
+
+static void parse_here(void)
+{
+	uint32_t rank[RANKS_MAX];
+	int count;
+
+	count = nic_nodes_parse(opt.here, rank, opt.n);
+	if (count < 0)
+		wrong_usage("--here %s is no list like 0,2,4-7, or has more than %u",
+			    opt.here, opt.n);
+	for (int i = 0; i < count; i++) {
+		if (rank[i] >= opt.n)
+			wrong_usage("--here: there is no rank %" PRIu32 " of %u",
+				    rank[i], opt.n);
+		ranks[rank[i]].here = true;
+	}
+	need_job();
+}
+
 void options_number_ranks(void)
 {
 	uint32_t number[RANKS_MAX];
 	int count;
 
-	for (unsigned int i = 0; i < opt.n; i++)
+	for (unsigned int i = 0; i < opt.n; i++) {
 		ranks[i].number = i;
+		ranks[i].here = !opt.here;
+	}
+	if (opt.here)
+		parse_here();
 	if (!opt.nodes)
 		return;
 	count = nic_nodes_parse(opt.nodes, number, opt.n);

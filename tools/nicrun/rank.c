@@ -19,11 +19,14 @@
 #define EXIT_NOT_RUN	126		/* as the shell */
 #define EXIT_NOT_FOUND	127
 
-bool ranks_set_environment(void)
+/* A job of its own; of parts on several machines it is given */
+static bool set_job(void)
 {
-	char text[40], *list, *at;
 	uint64_t random[3];
+	char text[40];
 
+	if (opt.here)
+		return true;
 	if (getrandom(random, sizeof(random), 0) != sizeof(random)) {
 		say("cannot make a secret: %s", strerror(errno));
 		return false;
@@ -33,6 +36,15 @@ bool ranks_set_environment(void)
 	setenv("NIC_SECRET", text, 1);
 	snprintf(text, sizeof(text), "%08" PRIx32, (uint32_t)random[2]);
 	setenv("NIC_JOB", text, 1);
+	return true;
+}
+
+bool ranks_set_environment(void)
+{
+	char text[40], *list, *at;
+
+	if (!set_job())
+		return false;
 	snprintf(text, sizeof(text), "%u", opt.n);
 	setenv("NIC_SIZE", text, 1);
 

@@ -111,6 +111,7 @@ enum dmanic_event {
 	DMANIC_EVENT_PEER_RIVAL = 10,	/* two addresses claim its node id */
 	DMANIC_EVENT_LINK_DOWN = 11,	/* the network device carries nothing */
 	DMANIC_EVENT_LINK_UP = 12,	/* it does again */
+	DMANIC_EVENT_PEER_DEGRADED = 13, /* large frames do not reach it: smaller ones do */
 };
 
 /* Checksums of payloads of an ether device */
@@ -125,6 +126,7 @@ enum dmanic_path {
 	DMANIC_PATH_WHOLE = 1,		/* the network device takes them as they are */
 	DMANIC_PATH_CUT = 2,		/* cut into its frames, pages stay in place */
 	DMANIC_PATH_COPIED = 3,		/* cut and copied: it takes no pages */
+	DMANIC_PATH_NONE = 4,		/* there are none: GSO is off, or the MTU is large */
 };
 
 enum dmanic_peer_attr {

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * watch.c - rank 0 writes to the others until an operation fails
+ *
+ * It prints which status the first one that fails has, and how many milliseconds
+ * after the last one that did not it came; then, for all that were pending to that
+ * rank, within what time they ended. The others wait to be killed, or for the end
+ * of their device.
+ */
+#include "exchange.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tools/common/clock.h"
+
+/**
+ * struct watch - what rank 0 has for it
+ * @x: the rank
+ * @from: what is written
+ * @to: where, at each other rank
+ * @last_ns: when an operation to that rank was done
+ */
+struct watch {
+	struct exchange *x;
+	struct nic_segment *from;
+	struct nic_remote **to;
+	uint64_t *last_ns;
+};
+
+static void post(struct watch *w, unsigned int slot)
+{
+	struct exchange *x = w->x;
+	unsigned int to = slot % (x->size - 1) + 1;
+
+	must(x, nic_post_put(x->queue, w->from, slot * x->bytes, w->to[to],
+			     slot * x->bytes, x->bytes, 0, slot), "put");
+}
+
+static double ms_since(uint64_t then)
+{
+	return (double)(now_ns() - then) / 1e6;
+}
+
+/* All others to that rank end, too, and none of them well */
+static void drain(struct watch *w, unsigned int rank, unsigned int left)
+{
+	struct nic_completion done;
+	struct exchange *x = w->x;
+	uint64_t begin = now_ns();
+	unsigned int failed = 1, well = 0;
+
+	while (left--) {
+		must(x, nic_queue_wait(x->queue, &done, 1, x->wait_ns),
+		     "wait for what is pending");
+		if (done.cookie % (x->size - 1) + 1 != rank)
+			continue;
+		if (done.status == NIC_OK)
+			well++;
+		else
+			failed++;
+	}
+	printf(", %u failed, %u not, all after %.1f ms\n", failed, well,
+	       ms_since(begin));
+}
+
+static void write_until_failure(struct watch *w)
+{
+	struct nic_completion done;
+	struct exchange *x = w->x;
+	unsigned int i, to;
+
+	for (i = 0; i < x->depth; i++)
+		post(w, i);
+	for (;;) {
+		must(x, nic_queue_wait(x->queue, &done, 1, x->wait_ns),
+		     "wait for an operation");
+		to = (unsigned int)done.cookie % (x->size - 1) + 1;
+		if (done.status != NIC_OK)
+			break;
+		w->last_ns[to] = now_ns();
+		post(w, (unsigned int)done.cookie);
+	}
+	printf("rank %u: %s after %.1f ms", to, nic_status_name(done.status),
+	       ms_since(w->last_ns[to]));
+	drain(w, to, x->depth - 1);
+}
+
+void watch_run(struct exchange *x)
+{
+	struct watch w = { .x = x };
+	struct nic_segment *segment;
+	unsigned int i;
+
+	if (x->rank) {
+		share(x, x->depth * x->bytes, NIC_WRITE, "watch", &segment);
+		meet(x);
+		for (;;)
+			pause();
+	}
+	must(x, nic_segment_alloc(x->ctx, x->depth * x->bytes, &w.from),
+	     "make a segment");
+	w.to = calloc(x->size, sizeof(*w.to));
+	w.last_ns = calloc(x->size, sizeof(*w.last_ns));
+	if (!w.to || !w.last_ns)
+		die(x, "out of memory");
+	for (i = 1; i < x->size; i++) {
+		must(x, nic_team_find(x->team, i, "watch", x->wait_ns, &w.to[i]),
+		     "find a rank");
+		w.last_ns[i] = now_ns();
+	}
+	meet(x);
+	puts("watching");
+	fflush(stdout);
+	write_until_failure(&w);
+	/* No others are left to take leave of */
+	exit(0);
+}
