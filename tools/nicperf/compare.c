@@ -47,11 +47,6 @@ static void stop(int signal)
 	atomic_store(&stopped, signal);
 }
 
-int run_signal(void)
-{
-	return atomic_load(&stopped);
-}
-
 bool run_stopped(void)
 {
 	return atomic_load(&stopped);
@@ -263,6 +258,8 @@ static int pair_open(struct compare *c, unsigned int mtu)
 		if (pipe_open(&c->pipe[carrier], run, &c->net, carrier))
 			return run_fail(run, "%s: %s", carrier_names[carrier],
 					c->net.error);
+	if (run_stopped())
+		return -1;
 	c->has_rdma = rdma_create(&c->rdma, run, &c->net);
 	if (!c->has_rdma && !run_stopped())
 		run_note("Soft RoCE is left out: %s", c->rdma.error);
@@ -348,6 +345,8 @@ int compare_run(struct run *run)
 	signals_take();
 	for (i = 0; i < run->opt.mtus.n && !ret; i++)
 		ret = mtu_run(c, (unsigned int)run->opt.mtus.value[i]);
+	if (run_stopped())
+		ret = run_fail(run, "ended by signal %d", atomic_load(&stopped));
 	free(c);
 	return ret;
 }

@@ -153,7 +153,4 @@ int group_verify(struct compare *c, struct end *near, struct end *far,
 int group_measure(struct compare *c);
 int group_verify_and_measure(struct compare *c);
 
-/* Which signal asked for the end; 0: none did */
-int run_signal(void);
-
 #endif /* NICPERF_COMPARE_H */

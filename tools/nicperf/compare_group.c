@@ -168,14 +168,14 @@ static void group_report(struct compare *c, const struct options *opt)
 
 /* ---- measuring ---- */
 
-/* What one of them left is the cause; a signal is nobody's */
+/* What one of them left is the cause; a signal is nobody's, and told in the end */
 static int group_fail(struct compare *c, int ret)
 {
 	const struct group *group = &c->group;
 	unsigned int i;
 
 	if (run_stopped())
-		return run_fail(c->run, "ended by signal %d", run_signal());
+		return -1;
 	for (i = 0; i < group->n; i++)
 		if (group->line[i].error && *group->line[i].error)
 			return run_fail(c->run, "%s: %s", group->line[i].name,
