@@ -33,6 +33,10 @@ static int ether_type_check(const struct nlattr *attr, struct netlink_ext_ack *e
 	case ETH_P_IPV6:
 	case ETH_P_8021Q:
 	case ETH_P_8021AD:
+	case ETH_P_MPLS_UC:
+	case ETH_P_MPLS_MC:
+	case ETH_P_NSH:
+	case ETH_P_TEB:
 		NL_SET_ERR_MSG_ATTR(extack, attr,
 				    "ETHERTYPE is in use by others: take one for experiments, 0x88b5 (the default) or 0x88b6");
 		return -EINVAL;

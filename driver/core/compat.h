@@ -11,6 +11,7 @@
 #include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
+#include <linux/netdevice.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
@@ -45,6 +46,16 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 #define dmanic_eventfd_signal(ctx)	eventfd_signal(ctx, 1)
 #else
 #define dmanic_eventfd_signal(ctx)	eventfd_signal(ctx)
+#endif
+
+/* ---- network devices ---- */
+
+/* The longest frame for later cutting; since 6.3 what is not IPv6 has its own */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define dmanic_gso_max_size(dev)	READ_ONCE((dev)->gso_max_size)
+#else
+#define dmanic_gso_max_size(dev)	min(READ_ONCE((dev)->gso_max_size), \
+					    READ_ONCE((dev)->gso_ipv4_max_size))
 #endif
 
 /* ---- io_uring commands ---- */

@@ -16,6 +16,9 @@ static_assert(DMANIC_EXPORT_SEGMENT == 0 && DMANIC_EXPORT_IRQ == 1);
 
 struct workqueue_struct *dmanic_ether_wq;
 
+/* A peer that is dead for this long does not hold up a dying program much */
+#define ETHER_SOON_NS	(5 * NSEC_PER_SEC)
+
 /* ---- telling ---- */
 
 static u32 ether_nr_nodes(struct dmanic_node *node)
@@ -151,6 +154,12 @@ static void ether_release(struct dmanic_node *node)
 	kvfree(en);
 }
 
+/* Whoever says nothing is waited for so long; then operations end */
+static bool ether_slow(struct dmanic_node *node)
+{
+	return to_ether(node)->info.dead_ns > ETHER_SOON_NS;
+}
+
 static const struct dmanic_link_ops ether_ops = {
 	.type = "ether",
 	.features = DMANIC_FEATURE_STRIDED | DMANIC_FEATURE_NOTIFY |
@@ -160,6 +169,7 @@ static const struct dmanic_link_ops ether_ops = {
 	.connect = dmanic_ether_connect,
 	.submit = dmanic_ether_submit,
 	.cancel = dmanic_ether_cancel,
+	.slow = ether_slow,
 	.nr_nodes = ether_nr_nodes,
 	.stop = ether_stop,
 	.tell_ether = ether_tell,
@@ -192,6 +202,24 @@ static bool ether_crc_on(struct net_device *dev, u32 crc)
 	return hardware;
 }
 
+/* The other end of a veth may be the port of a bridge, and so may be hardware */
+static bool ether_leads_out(struct net_device *dev)
+{
+	const struct net_device_ops *ops = dev->netdev_ops;
+	struct net_device *other = NULL, *master = NULL;
+	struct netdev_nested_priv priv = {};
+	bool out;
+
+	rcu_read_lock();
+	if (ops->ndo_get_peer_dev)
+		other = ops->ndo_get_peer_dev(dev);
+	if (other)
+		master = netdev_master_upper_dev_get_rcu(other);
+	out = master && netdev_walk_all_lower_dev_rcu(master, ether_has_hardware, &priv);
+	rcu_read_unlock();
+	return out;
+}
+
 /*
  * Where frames stay in this machine, they wait for a CPU rather than for a wire: that
  * is no queue that sending less would shorten, and no sign of loss.
@@ -203,7 +231,8 @@ static bool ether_crc_on(struct net_device *dev, u32 crc)
 
 static void ether_init(struct ether_node *en, const struct ether_config *config)
 {
-	bool hardware = ether_crc_on(config->dev, DMANIC_CRC_AUTO);
+	bool hardware = ether_crc_on(config->dev, DMANIC_CRC_AUTO) ||
+			ether_leads_out(config->dev);
 	struct dmanic_proto_config proto = {
 		.node = config->id,
 		.incarnation = en->node.incarnation,
@@ -230,6 +259,7 @@ static void ether_init(struct ether_node *en, const struct ether_config *config)
 	INIT_LIST_HEAD(&en->done);
 	INIT_LIST_HEAD(&en->resumed);
 	INIT_LIST_HEAD(&en->self);
+	INIT_LIST_HEAD(&en->news);
 	hrtimer_init(&en->kick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	en->kick.function = dmanic_ether_kick;
 	dmanic_ether_fault_init(en);
@@ -238,8 +268,11 @@ static void ether_init(struct ether_node *en, const struct ether_config *config)
 	en->info.dead_ns = en->host.config.dead_ns;
 }
 
-/* Tell everybody: who has the same id refuses */
-static void ether_hello(struct ether_node *en)
+/**
+ * dmanic_ether_hello() - tell everybody: who has the same id refuses
+ * @en: the node; without its lock
+ */
+void dmanic_ether_hello(struct ether_node *en)
 {
 	struct sk_buff *skb;
 
@@ -307,7 +340,7 @@ int dmanic_ether_create(struct net *net, const struct ether_config *config,
 			       "a device of that name exists, here or in another network namespace: choose another name, or delete it first");
 	if (ret)
 		goto err_quit;
-	ether_hello(en);
+	dmanic_ether_hello(en);
 	dmanic_node_announce(&en->node);
 	return 0;
 

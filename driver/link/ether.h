@@ -10,7 +10,8 @@
  *	       Made with the first node on it, gone with the last. [its nodes]
  *	cutter what cuts large frames of an EtherType. [ports]
  *	peer   another node, and the connection to it. Made by who connects first,
- *	       on either side; lives as long as the node.
+ *	       on either side. Its memory lives as long as the node; while nobody
+ *	       uses it, it may become the peer of another one. [users]
  *	eop    what the link keeps of an operation, in op->link. [its queue]
  *	lookup a question to a peer: where an export is. [who waits for it]
  *
@@ -70,7 +71,6 @@
 #define ETHER_PEERS_MAX		256U
 #define ETHER_HASH_BITS		6
 #define ETHER_FLOWS		32U
-#define ETHER_EVENTS		16U
 
 /**
  * struct ether_port - a network device, and nodes on it
@@ -92,16 +92,6 @@ struct ether_port {
 	u64 address;
 	bool down;
 	struct packet_type taker;
-};
-
-/**
- * struct ether_event - something happened to a peer
- * @node: its id
- * @event: what
- */
-struct ether_event {
-	u32 node;
-	enum dmanic_peer_event event;
 };
 
 /**
@@ -144,8 +134,9 @@ struct ether_fault {
  * @resumed: eops of LISTs that go on
  * @self: operations with itself, in order
  * @kick: goes on sending
- * @events: to be told
- * @nr_events: how many
+ * @news: peers that something is to be told of
+ * @events: of this node's own id: bits, by enum dmanic_peer_event
+ * @rival_at: when a rival was told of last
  * @unsent: frames that could not be built or sent
  * @fault: what happens to frames that come
  * @out: the frame that is being built
@@ -173,8 +164,9 @@ struct ether_node {
 	struct list_head resumed;
 	struct list_head self;
 	struct hrtimer kick;
-	struct ether_event events[ETHER_EVENTS];
-	unsigned int nr_events;
+	struct list_head news;
+	unsigned long events;
+	u64 rival_at;
 	u64 unsent;
 	struct ether_fault fault;
 	struct dmanic_out out;
@@ -188,6 +180,11 @@ struct ether_node {
  * @tagged: in en->tags, while the connection has a tag
  * @active: in en->active
  * @ops: struct ether_op.of_peer
+ * @news: in en->news
+ * @events: to be told of it: bits, by enum dmanic_peer_event
+ * @rival_at: when a rival of it was told of last
+ * @reads_at: when what it reads was looked at
+ * @users: who has it without the lock: it stays the peer of its node
  * @check: it connected anew: operations for the one it was before are to end
  * @timer: when the protocol wants to know of the time
  * @armed: when that goes off; DMANIC_NEVER: it does not
@@ -201,6 +198,11 @@ struct ether_peer {
 	struct hlist_node tagged;
 	struct list_head active;
 	struct list_head ops;
+	struct list_head news;
+	unsigned long events;
+	u64 rival_at;
+	u64 reads_at;
+	unsigned int users;
 	bool check;
 	struct hrtimer timer;
 	u64 armed;
@@ -253,6 +255,7 @@ static inline bool ether_is_list(const struct dmanic_op *op)
 
 /* ether.c */
 extern struct workqueue_struct *dmanic_ether_wq;
+void dmanic_ether_hello(struct ether_node *en);
 
 /* ether_port.c */
 struct ether_port *dmanic_ether_port_get(struct net_device *dev, u16 ethertype);
@@ -294,7 +297,9 @@ enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer);
 
 /* ether_peer.c */
 struct ether_peer *dmanic_ether_peer_find(struct ether_node *en, u32 id);
+struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id);
 struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id);
+void dmanic_ether_peer_put(struct ether_peer *ep);
 void dmanic_ether_peer_refill(struct ether_node *en);
 void dmanic_ether_peer_close_all(struct ether_node *en);
 void dmanic_ether_peer_free_all(struct ether_node *en);

@@ -201,8 +201,9 @@ int dmanic_ether_connect(struct dmanic_node *node, struct dmanic_target *target,
 			return dmanic_node_dead(node) ? -ENODEV : -ENOMEM;
 	}
 	ask = kzalloc(sizeof(*ask), GFP_KERNEL);
+	ret = -ENOMEM;
 	if (!ask)
-		return -ENOMEM;
+		goto out_put;
 	ask->lookup.kind = kind;
 	ask->lookup.id = target->id;
 	ask->lookup.key = target->key;
@@ -218,5 +219,8 @@ int dmanic_ether_connect(struct dmanic_node *node, struct dmanic_target *target,
 		*length = ask->lookup.length;
 	}
 	kfree(ask);
+out_put:
+	if (ep)
+		dmanic_ether_peer_put(ep);
 	return ret;
 }

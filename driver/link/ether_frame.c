@@ -10,6 +10,7 @@
 #include <linux/crc32c.h>
 #include <linux/math64.h>
 #include <linux/overflow.h>
+#include <linux/sctp.h>
 
 #include "compat.h"
 #include "ether.h"
@@ -109,6 +110,9 @@ static bool frame_attach(struct sk_buff *skb, const struct dmanic_out *out)
 	skb->len += out->payload_length;
 	skb->data_len += out->payload_length;
 	skb->truesize += out->payload_length;
+	/* Programs write to these pages when they like */
+	if (nr)
+		skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 	return true;
 }
 
@@ -199,14 +203,14 @@ static bool frame_whole(struct sk_buff *skb)
 	return !netif_needs_gso(skb, netif_skb_features(skb));
 }
 
-/* What is cut later gets the checksums of its pieces then */
-static void frame_seal(struct sk_buff *skb, const struct dmanic_out *out)
+/* What is cut later gets the checksums of its pieces then; @here: it never is */
+static void frame_seal(struct sk_buff *skb, const struct dmanic_out *out, bool here)
 {
 	u32 crc = 0;
 
 	if (!out->crc)
 		return;
-	if (!skb_is_gso(skb) || frame_whole(skb))
+	if (here || !skb_is_gso(skb) || frame_whole(skb))
 		crc = dmanic_ether_frame_crc(skb, out->head_length, out->payload_length);
 	dmanic_data_seal(skb->data, &crc);
 }
@@ -218,6 +222,8 @@ static void frame_set_gso(struct sk_buff *skb, const struct dmanic_out *out)
 	info->gso_type = ETHER_GSO_TYPE;
 	info->gso_size = out->piece;
 	info->gso_segs = DIV_ROUND_UP(out->payload_length, out->piece);
+	/* Where a wire's frame begins to be the device's, for who counts its bytes */
+	skb_set_transport_header(skb, out->head_length - sizeof(struct sctphdr));
 	/* Or every device has it cut; there is no checksum of the kernel's kind */
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 }
@@ -240,7 +246,7 @@ struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dma
 		return NULL;
 	skb_put_data(skb, out->head, out->head_length);
 	if (!frame_attach(skb, out)) {
-		kfree_skb(skb);
+		consume_skb(skb);
 		skb = frame_copied(port->dev, out);
 		if (!skb)
 			return NULL;
@@ -249,7 +255,7 @@ struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dma
 	skb->priority = out->units && out->class == DMANIC_BULK ? 0 : TC_PRIO_INTERACTIVE;
 	if (out->piece && out->head_length + out->payload_length > out->mtu)
 		frame_set_gso(skb, out);
-	frame_seal(skb, out);
+	frame_seal(skb, out, out->to == READ_ONCE(port->address));
 	u64_to_ether_addr(out->to == DMANIC_EVERYBODY ? U64_MAX >> 16 : out->to, to);
 	if (dev_hard_header(skb, port->dev, ntohs(port->taker.type), to, NULL,
 			    skb->len) < 0) {

@@ -33,6 +33,13 @@ struct ether_cutter {
 /* Under dmanic_nodes_lock */
 static LIST_HEAD(ether_cutters);
 
+/* Tunnels add what they are to the type; other transports are not ours */
+static bool cut_type(u32 type)
+{
+	return (type & ETHER_GSO_TYPE) &&
+	       !(type & (SKB_GSO_TCPV4 | SKB_GSO_TCPV6 | SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST));
+}
+
 /* One record of data, as long as the frame; out: its head's length */
 static bool cut_possible(struct sk_buff *skb, u32 *head_length, bool *crc)
 {
@@ -41,7 +48,7 @@ static bool cut_possible(struct sk_buff *skb, u32 *head_length, bool *crc)
 	struct dmanic_head head;
 	u32 pull, at;
 
-	if (skb_shinfo(skb)->gso_type != ETHER_GSO_TYPE || !skb_shinfo(skb)->gso_size ||
+	if (!cut_type(skb_shinfo(skb)->gso_type) || !skb_shinfo(skb)->gso_size ||
 	    !pskb_may_pull(skb, DMANIC_WIRE_COMMON))
 		return false;
 	pull = dmanic_wire_pull(skb->data, skb_headlen(skb));

@@ -22,7 +22,7 @@
 #include "ether.h"
 #include "trace.h"
 
-/* Entries of a LIST in one transfer that writes */
+/* Entries of a LIST in one transfer that writes, and looked at under one hold */
 #define OP_LIST_PART	1024U
 /* Operations taken under one hold of the lock */
 #define OP_CHUNK	64U
@@ -165,7 +165,8 @@ static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op 
 	*status = DMANIC_STATUS_CANCELLED;
 	if (dmanic_op_given_up(op))
 		return NULL;
-	ep = dmanic_ether_peer_find(en, target->node);
+	/* It was connected to once, but its peer may have become another's */
+	ep = dmanic_ether_peer_take(en, target->node);
 	*status = DMANIC_STATUS_PEER_DEAD;
 	if (!ep)
 		return NULL;
@@ -202,32 +203,53 @@ static u64 op_list_measure(struct ether_op *eop)
 	return bytes;
 }
 
-/* The next part; false: there is none */
-static bool op_list_part(struct ether_op *eop)
+enum op_part {
+	OP_PART,	/* to be submitted */
+	OP_PART_NONE,	/* the list ended, or is wrong */
+	OP_PART_LATER,	/* nothing but empty entries so far */
+};
+
+static enum op_part op_part_empty(const struct ether_op *eop)
+{
+	return eop->list_status || dmanic_list_done(eop->op) ? OP_PART_NONE :
+							       OP_PART_LATER;
+}
+
+static enum op_part op_list_part_read(struct ether_op *eop)
 {
 	struct dmanic_op *op = eop->op;
 	struct dmanic_xfer *xfer = &eop->xfer;
 	struct dmanic_list_block block = {};
+	u32 nr;
+
+	for (nr = 0; nr < OP_LIST_PART && !block.bytes && !eop->list_status &&
+		     !dmanic_list_done(op); nr++)
+		eop->list_status = dmanic_list_next(op, op->list.reach, U64_MAX, &block);
+	eop->local = block.local;
+	xfer->offset = block.remote;
+	xfer->length = eop->list_status ? 0 : block.bytes;
+	return xfer->length ? OP_PART : op_part_empty(eop);
+}
+
+/* The next part */
+static enum op_part op_list_part(struct ether_op *eop)
+{
+	struct dmanic_op *op = eop->op;
+	struct dmanic_xfer *xfer = &eop->xfer;
 
 	op_fill(xfer, op);
-	if (op->read) {
-		while (!block.bytes && !dmanic_list_done(op) && !eop->list_status)
-			eop->list_status = dmanic_list_next(op, op->list.reach, U64_MAX, &block);
-		eop->local = block.local;
-		xfer->offset = block.remote;
-		xfer->length = eop->list_status ? 0 : block.bytes;
-		return xfer->length;
-	}
-	do {
-		xfer->blocks = true;
-		xfer->length = op_list_measure(eop);
-	} while (!xfer->length && !eop->list_status && !dmanic_list_done(op));
+	if (op->read)
+		return op_list_part_read(eop);
+	xfer->blocks = true;
+	xfer->length = op_list_measure(eop);
 	if (xfer->length)
-		return true;
+		return OP_PART;
+	if (!xfer->notifies)
+		return op_part_empty(eop);
 	/* Nothing to write, but somebody is to be woken */
 	xfer->blocks = false;
 	xfer->kind = DMANIC_XFER_NOTIFY;
-	return xfer->notifies;
+	return OP_PART;
 }
 
 u32 dmanic_ether_cut(struct dmanic_xfer *xfer, u64 position, u32 most, u64 *offset,
@@ -263,13 +285,22 @@ static void op_list_end(struct ether_node *en, struct ether_op *eop, u32 status)
 /* A LIST goes on, or ends; false: it ended */
 static bool op_list_go(struct ether_node *en, struct ether_op *eop)
 {
+	enum op_part part = OP_PART_NONE;
 	struct ether_peer *ep;
 	u32 status;
 
 	ep = op_peer(en, eop->op, &status);
-	if (ep && op_list_part(eop)) {
+	if (ep)
+		part = op_list_part(eop);
+	switch (part) {
+	case OP_PART:
 		op_submit(eop, ep);
 		return true;
+	case OP_PART_LATER:
+		list_add_tail(&eop->resume, &en->resumed);
+		return true;
+	case OP_PART_NONE:
+		break;
 	}
 	op_list_end(en, eop, ep ? eop->list_status : status);
 	return false;
@@ -417,22 +448,43 @@ static void op_cancel_pending(struct ether_node *en, struct dmanic_queue *queue)
 	}
 }
 
+/* One that was given up: it waits, here or for this node, or is under way */
+static void op_cancel(struct ether_node *en, struct dmanic_op *op)
+{
+	struct ether_op *eop = op->link;
+
+	if (op->pending) {
+		list_del(&op->entry);
+		dmanic_ether_end(en, op, DMANIC_STATUS_CANCELLED);
+	} else if (eop->ep) {
+		dmanic_ether_wake(eop->ep);
+		dmanic_peer_cancel(&eop->ep->peer, &eop->xfer, DMANIC_STATUS_CANCELLED);
+	}
+}
+
+/* All of a queue that were given up */
+static void op_cancel_queue(struct ether_node *en, struct dmanic_queue *queue)
+{
+	struct ether_op *eop, *next;
+
+	op_cancel_pending(en, queue);
+	list_for_each_entry_safe(eop, next, &queue->turn, of_queue)
+		if (dmanic_op_given_up(eop->op))
+			op_cancel(en, eop->op);
+	dmanic_ether_self_cancel(en, DMANIC_STATUS_CANCELLED, false);
+}
+
 /* As link.h says of cancel() */
 void dmanic_ether_cancel(struct dmanic_node *node, struct dmanic_queue *queue,
 			 struct dmanic_op *only)
 {
 	struct ether_node *en = to_ether(node);
-	struct ether_op *eop, *next;
 
 	spin_lock_bh(&en->lock);
-	op_cancel_pending(en, queue);
-	list_for_each_entry_safe(eop, next, &queue->turn, of_queue) {
-		if (!dmanic_op_given_up(eop->op))
-			continue;
-		dmanic_ether_wake(eop->ep);
-		dmanic_peer_cancel(&eop->ep->peer, &eop->xfer, DMANIC_STATUS_CANCELLED);
-	}
-	dmanic_ether_self_cancel(en, DMANIC_STATUS_CANCELLED, false);
+	if (!only)
+		op_cancel_queue(en, queue);
+	else if (dmanic_op_given_up(only))
+		op_cancel(en, only);
 	spin_unlock_bh(&en->lock);
 	dmanic_ether_run(en);
 }

@@ -4,8 +4,12 @@
  *
  * A peer needs half a megabyte, which softirq cannot have. Who connects from here
  * allocates; for who connects to us a spare one is kept and made anew by a worker.
+ *
+ * Anybody can send an INIT in the name of any node, so peers are used again for other
+ * nodes: those that came to nothing always, others when there are too many.
  */
 #include <linux/hash.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
 #include <linux/random.h>
@@ -30,6 +34,16 @@ struct ether_peer *dmanic_ether_peer_find(struct ether_node *en, u32 id)
 	return NULL;
 }
 
+static void peer_wakeup(struct ether_node *en)
+{
+	lockdep_assert_held(&en->lock);
+	if (en->stopped)
+		return;
+	get_device(&en->node.dev);
+	if (!queue_work(dmanic_ether_wq, &en->wakeups))
+		put_device(&en->node.dev);
+}
+
 static struct ether_peer *peer_alloc(struct ether_node *en)
 {
 	size_t bytes = offsetof(struct ether_peer, peer) + dmanic_peer_bytes(&en->host);
@@ -38,24 +52,101 @@ static struct ether_peer *peer_alloc(struct ether_node *en)
 }
 
 /* It becomes the peer of that id */
-static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
+static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id)
 {
 	unsigned int i;
 
 	lockdep_assert_held(&en->lock);
+	for (i = 0; i < ETHER_FLOWS; i++)
+		dmanic_flow_init(&ep->flow[i]);
+	dmanic_flow_init(&ep->asking);
+	ep->check = false;
+	ep->rival_at = 0;
+	dmanic_peer_init(&ep->peer, &en->host, id);
+	hash_add(en->peers, &ep->entry, id);
+}
+
+static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
+{
 	ep->en = en;
 	INIT_HLIST_NODE(&ep->tagged);
 	INIT_LIST_HEAD(&ep->active);
 	INIT_LIST_HEAD(&ep->ops);
+	INIT_LIST_HEAD(&ep->news);
 	hrtimer_init(&ep->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	ep->timer.function = dmanic_ether_timer;
 	ep->armed = DMANIC_NEVER;
-	for (i = 0; i < ETHER_FLOWS; i++)
-		dmanic_flow_init(&ep->flow[i]);
-	dmanic_flow_init(&ep->asking);
-	dmanic_peer_init(&ep->peer, &en->host, id);
-	hash_add(en->peers, &ep->entry, id);
+	peer_name(en, ep, id);
 	en->nr_peers++;
+}
+
+/* Nobody here has it, and it has nothing that anybody wants */
+static bool peer_unused(const struct ether_peer *ep)
+{
+	return !ep->users && !ep->events && list_empty(&ep->ops) &&
+	       dmanic_peer_idle(&ep->peer);
+}
+
+/* How little is lost with it: who never connected, who is not about to, who waits longest */
+static bool peer_before(const struct ether_peer *a, const struct ether_peer *b)
+{
+	if (!a->peer.incarnation != !b->peer.incarnation)
+		return !a->peer.incarnation;
+	if (a->peer.state != b->peer.state)
+		return a->peer.state == DMANIC_PEER_CLOSED;
+	return a->peer.since < b->peer.since;
+}
+
+/*
+ * A peer of another node becomes that of @id; NULL: none can. Unless there are too
+ * many already only one that never connected, and has had its time to.
+ */
+static struct ether_peer *peer_reuse(struct ether_node *en, u32 id)
+{
+	bool full = en->nr_peers >= ETHER_PEERS_MAX;
+	struct ether_peer *ep, *best = NULL;
+	int i;
+
+	lockdep_assert_held(&en->lock);
+	hash_for_each(en->peers, i, ep, entry) {
+		if (!peer_unused(ep))
+			continue;
+		if (!full && (ep->peer.incarnation || ep->peer.state != DMANIC_PEER_CLOSED))
+			continue;
+		if (!best || peer_before(ep, best))
+			best = ep;
+	}
+	if (!best)
+		return NULL;
+	/* Its timer may go off yet, for nothing */
+	dmanic_peer_forget(&best->peer);
+	list_del_init(&best->active);
+	hash_del(&best->entry);
+	peer_name(en, best, id);
+	return best;
+}
+
+/**
+ * dmanic_ether_peer_take() - a peer by node id, new if need be, without sleeping
+ * @en: of this node; under its lock
+ * @id: of the other
+ *
+ * Return: it, or NULL: there are too many, or no spare one.
+ */
+struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id)
+{
+	struct ether_peer *ep = dmanic_ether_peer_find(en, id);
+
+	if (!ep)
+		ep = peer_reuse(en, id);
+	if (ep || en->nr_peers >= ETHER_PEERS_MAX)
+		return ep;
+	ep = en->spare;
+	en->spare = NULL;
+	if (ep)
+		peer_add(en, ep, id);
+	peer_wakeup(en);
+	return ep;
 }
 
 /**
@@ -63,14 +154,16 @@ static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
  * @en: of this node; without its lock
  * @id: of the other
  *
- * May sleep. Return: it, or NULL: no memory, or too many.
+ * May sleep. Return: it, until dmanic_ether_peer_put(); NULL: no memory, or too many.
  */
 struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id)
 {
 	struct ether_peer *ep, *new = NULL;
 
 	spin_lock_bh(&en->lock);
-	ep = dmanic_ether_peer_find(en, id);
+	ep = en->stopped ? NULL : dmanic_ether_peer_take(en, id);
+	if (ep)
+		ep->users++;
 	spin_unlock_bh(&en->lock);
 	if (ep)
 		return ep;
@@ -78,15 +171,29 @@ struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id)
 	if (!new)
 		return NULL;
 	spin_lock_bh(&en->lock);
-	ep = dmanic_ether_peer_find(en, id);
+	if (!en->stopped)
+		ep = dmanic_ether_peer_take(en, id);
 	if (!ep && en->nr_peers < ETHER_PEERS_MAX && !en->stopped) {
 		ep = new;
 		new = NULL;
 		peer_add(en, ep, id);
 	}
+	if (ep)
+		ep->users++;
 	spin_unlock_bh(&en->lock);
 	kvfree(new);
 	return ep;
+}
+
+/**
+ * dmanic_ether_peer_put() - who made it needs it no more
+ * @ep: the peer; without its node's lock
+ */
+void dmanic_ether_peer_put(struct ether_peer *ep)
+{
+	spin_lock_bh(&ep->en->lock);
+	ep->users--;
+	spin_unlock_bh(&ep->en->lock);
 }
 
 /**
@@ -163,9 +270,55 @@ static enum dmanic_event peer_event(enum dmanic_peer_event event)
 		return DMANIC_EVENT_PEER_REFUSED;
 	case DMANIC_PEER_RIVAL:
 		return DMANIC_EVENT_PEER_RIVAL;
+	case DMANIC_PEER_DEGRADED:
+		return DMANIC_EVENT_PEER_DEGRADED;
 	default:
 		return DMANIC_EVENT_PEER_DOWN;
 	}
+}
+
+/* What is told of one node at a time */
+struct peer_news {
+	u32 node;
+	bool open;
+	unsigned long events;
+};
+
+static bool peer_take_news(struct ether_node *en, struct peer_news *news)
+{
+	struct ether_peer *ep;
+
+	spin_lock_bh(&en->lock);
+	ep = list_first_entry_or_null(&en->news, struct ether_peer, news);
+	*news = (struct peer_news) { .node = en->node.id, .events = en->events };
+	if (ep) {
+		*news = (struct peer_news) {
+			.node = ep->peer.node,
+			.open = ep->peer.state == DMANIC_PEER_OPEN,
+			.events = ep->events,
+		};
+		list_del_init(&ep->news);
+		ep->events = 0;
+	} else {
+		en->events = 0;
+	}
+	spin_unlock_bh(&en->lock);
+	return news->events;
+}
+
+/* What happened often is told once; who listens is left with how it is now */
+static void peer_tell(struct ether_node *en, struct peer_news *news)
+{
+	unsigned int event;
+
+	if (!news->open && __test_and_clear_bit(DMANIC_PEER_FOUND, &news->events))
+		dmanic_netlink_peer_event(&en->node, DMANIC_EVENT_PEER_UP, news->node);
+	for (event = DMANIC_PEER_FOUND + 1; event <= DMANIC_PEER_DEGRADED; event++)
+		if (test_bit(event, &news->events))
+			dmanic_netlink_peer_event(&en->node, peer_event(event),
+						  news->node);
+	if (test_bit(DMANIC_PEER_FOUND, &news->events))
+		dmanic_netlink_peer_event(&en->node, DMANIC_EVENT_PEER_UP, news->node);
 }
 
 /**
@@ -175,32 +328,16 @@ static enum dmanic_event peer_event(enum dmanic_peer_event event)
 void dmanic_ether_wakeups(struct work_struct *work)
 {
 	struct ether_node *en = container_of(work, struct ether_node, wakeups);
-	struct ether_event events[ETHER_EVENTS];
-	unsigned int nr, i;
+	struct peer_news news;
 
 	dmanic_ether_peer_refill(en);
-	spin_lock_bh(&en->lock);
-	nr = en->nr_events;
-	en->nr_events = 0;
-	memcpy(events, en->events, sizeof(events));
-	spin_unlock_bh(&en->lock);
-
 	mutex_lock(&dmanic_nodes_lock);
-	for (i = 0; i < nr && !dmanic_node_dead(&en->node); i++)
-		dmanic_netlink_peer_event(&en->node, peer_event(events[i].event),
-					  events[i].node);
+	/* Who listens hears of the node first */
+	while (en->node.announced && !dmanic_node_dead(&en->node) &&
+	       peer_take_news(en, &news))
+		peer_tell(en, &news);
 	mutex_unlock(&dmanic_nodes_lock);
 	dmanic_node_put(&en->node);
-}
-
-static void peer_wakeup(struct ether_node *en)
-{
-	lockdep_assert_held(&en->lock);
-	if (en->stopped)
-		return;
-	get_device(&en->node.dev);
-	if (!queue_work(dmanic_ether_wq, &en->wakeups))
-		put_device(&en->node.dev);
 }
 
 /* ---- what the protocol asks for ---- */
@@ -231,14 +368,7 @@ static struct dmanic_peer *env_find_node(struct dmanic_host *host, u32 node, boo
 	struct ether_node *en = host_node(host);
 	struct ether_peer *ep;
 
-	ep = dmanic_ether_peer_find(en, node);
-	if (!ep && make && en->nr_peers < ETHER_PEERS_MAX) {
-		ep = en->spare;
-		en->spare = NULL;
-		if (ep)
-			peer_add(en, ep, node);
-		peer_wakeup(en);
-	}
+	ep = make ? dmanic_ether_peer_take(en, node) : dmanic_ether_peer_find(en, node);
 	return ep ? &ep->peer : NULL;
 }
 
@@ -252,19 +382,36 @@ static void env_tag_changed(struct dmanic_peer *peer, u64 old)
 		hash_add_rcu(ep->en->tags, &ep->tagged, peer->local_tag);
 }
 
+/* A rival sends again and again, and anybody can pretend to be one */
+static bool peer_rival_again(u64 *at)
+{
+	u64 now = ktime_get_ns();
+
+	if (*at && now - *at < NSEC_PER_SEC)
+		return true;
+	*at = now;
+	return false;
+}
+
 static void env_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
 {
 	/* Without a peer: somebody has this node's own id */
 	struct ether_node *en = peer ? to_ether_peer(peer)->en :
 				       this_cpu_read(dmanic_ether_receiving);
+	struct ether_peer *ep = peer ? to_ether_peer(peer) : NULL;
 
+	if (event == DMANIC_PEER_RIVAL &&
+	    peer_rival_again(ep ? &ep->rival_at : &en->rival_at))
+		return;
 	if (event == DMANIC_PEER_FOUND)
-		to_ether_peer(peer)->check = true;
-	if (en->nr_events < ETHER_EVENTS)
-		en->events[en->nr_events++] = (struct ether_event) {
-			.node = peer ? peer->node : en->node.id,
-			.event = event,
-		};
+		ep->check = true;
+	if (!ep) {
+		__set_bit(event, &en->events);
+	} else {
+		__set_bit(event, &ep->events);
+		if (list_empty(&ep->news))
+			list_add_tail(&ep->news, &en->news);
+	}
 	peer_wakeup(en);
 }
 

@@ -34,8 +34,8 @@ static bool port_enslaved(const struct net_device *dev)
 
 static bool port_is_down(const struct net_device *dev)
 {
-	return !(dev->flags & IFF_UP) || port_enslaved(dev) ||
-	       dev->mtu < DMANIC_WIRE_MTU_MIN;
+	return !(dev->flags & IFF_UP) || !netif_carrier_ok(dev) ||
+	       port_enslaved(dev) || dev->mtu < DMANIC_WIRE_MTU_MIN;
 }
 
 /**
@@ -89,7 +89,7 @@ u32 dmanic_ether_mtu(const struct net_device *dev)
  */
 u32 dmanic_ether_super(const struct net_device *dev)
 {
-	u32 mtu = dmanic_ether_mtu(dev), bytes = READ_ONCE(dev->gso_max_size);
+	u32 mtu = dmanic_ether_mtu(dev), bytes = dmanic_gso_max_size(dev);
 	u32 segs = READ_ONCE(dev->gso_max_segs);
 
 	/* Who turns GSO off (ethtool -K) wants each frame as it is on the wire */
@@ -172,11 +172,16 @@ static struct ether_node *port_choose(struct ether_port *port, struct sk_buff *s
 				return en;
 		return NULL;
 	}
-	/* A RESET has the tag that its sender does not know: it is a peer's */
-	*all = head.type == DMANIC_WIRE_RESET || !head.tag;
+	/*
+	 * A RESET has the tag that its sender does not know: it is a peer's. Any other
+	 * tag that nobody has here was one of theirs: each says so in its own name, and
+	 * the sender knows whose it was.
+	 */
 	list_for_each_entry_rcu(en, &port->nodes, entry)
-		if (*all || dmanic_ether_wants(en, head.tag))
+		if (head.tag && head.type != DMANIC_WIRE_RESET &&
+		    dmanic_ether_wants(en, head.tag))
 			return en;
+	*all = true;
 out_any:
 	/* It counts the frame, and answers if that is to be */
 	return list_first_or_null_rcu(&port->nodes, struct ether_node, entry);
@@ -188,6 +193,11 @@ static void port_take(struct ether_port *port, struct sk_buff *skb, bool run)
 	struct ether_node *en, *chosen = NULL;
 	bool all = true;
 
+	/* It came in here, but for a VLAN or a bond on top */
+	if (skb->dev != port->dev) {
+		kfree_skb(skb);
+		return;
+	}
 	skb = skb_share_check(skb, GFP_ATOMIC);
 	if (!skb)
 		return;
@@ -358,9 +368,13 @@ static void port_set_mtu(struct ether_port *port)
 	list_for_each_entry(en, &port->nodes, entry) {
 		spin_lock_bh(&en->lock);
 		dmanic_host_set_mtu(&en->host, mtu, super);
-		hash_for_each(en->peers, i, ep, entry)
+		hash_for_each(en->peers, i, ep, entry) {
 			dmanic_peer_set_mtu(&ep->peer);
+			dmanic_ether_wake(ep);
+		}
 		spin_unlock_bh(&en->lock);
+		/* Others are told */
+		dmanic_ether_run(en);
 		en->info.path = dmanic_ether_path(port->dev, ntohs(port->taker.type));
 	}
 }
@@ -368,9 +382,13 @@ static void port_set_mtu(struct ether_port *port)
 /* Others know it by the old address: they are to connect anew */
 static void port_set_address(struct ether_port *port)
 {
+	u64 address = ether_addr_to_u64(port->dev->dev_addr);
 	struct ether_node *en;
 
-	WRITE_ONCE(port->address, ether_addr_to_u64(port->dev->dev_addr));
+	/* Some say so when it is set again, a bridge whenever a port joins */
+	if (address == port->address)
+		return;
+	WRITE_ONCE(port->address, address);
 	list_for_each_entry(en, &port->nodes, entry) {
 		spin_lock_bh(&en->lock);
 		dmanic_ether_peer_close_all(en);
@@ -387,9 +405,12 @@ static void port_set_down(struct ether_port *port)
 	if (down == port->down)
 		return;
 	WRITE_ONCE(port->down, down);
-	list_for_each_entry(en, &port->nodes, entry)
+	list_for_each_entry(en, &port->nodes, entry) {
 		dmanic_netlink_event(&en->node, down ? DMANIC_EVENT_LINK_DOWN :
 						       DMANIC_EVENT_LINK_UP);
+		if (!down)
+			dmanic_ether_hello(en);
+	}
 }
 
 static void port_event(struct ether_port *port, unsigned long event)
@@ -409,9 +430,28 @@ static void port_event(struct ether_port *port, unsigned long event)
 		break;
 	case NETDEV_UP:
 	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
 	case NETDEV_CHANGEUPPER:
 		port_set_down(port);
 		break;
+	}
+}
+
+/* The others need no lock, which somebody may hold for long */
+static bool port_event_matters(unsigned long event)
+{
+	switch (event) {
+	case NETDEV_UNREGISTER:
+	case NETDEV_CHANGEMTU:
+	case NETDEV_FEAT_CHANGE:
+	case NETDEV_CHANGEADDR:
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+	case NETDEV_CHANGEUPPER:
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -421,6 +461,8 @@ static int port_notify(struct notifier_block *block, unsigned long event, void *
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
 	struct ether_port *port, *next;
 
+	if (!port_event_matters(event))
+		return NOTIFY_DONE;
 	mutex_lock(&dmanic_nodes_lock);
 	list_for_each_entry_safe(port, next, &ether_ports, entry)
 		if (port->dev == dev)

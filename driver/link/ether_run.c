@@ -13,10 +13,17 @@
 
 /* Frames built under one hold of the lock */
 #define RUN_BATCH	16U
-/* Batches until others have the CPU */
+/* Batches, and time, until others have the CPU */
 #define RUN_ROUNDS	64U
+#define RUN_NS		NSEC_PER_MSEC
+/* One batch's time; blocks of a few bytes take long to gather */
+#define RUN_BATCH_NS	(100 * NSEC_PER_USEC)
+/* When it goes on; what could not be sent may be by then */
+#define RUN_PAUSE_NS	(20 * NSEC_PER_USEC)
 /* A time that is over already is told so much later: others have the CPU */
 #define RUN_SLACK_NS	1000U
+/* What is held for READs is looked at so often */
+#define RUN_READS_NS	(100 * NSEC_PER_MSEC)
 
 /**
  * struct run_frame - what to tell the protocol if a frame could not be sent
@@ -142,6 +149,8 @@ static bool run_collect(struct ether_node *en, struct run *run)
 			dmanic_ether_check(ep);
 		if (run_build(ep, run, now)) {
 			list_move_tail(&ep->active, &en->active);
+			if (en->out.nr_sources && ktime_get_ns() - now > RUN_BATCH_NS)
+				break;
 			continue;
 		}
 		list_del_init(&ep->active);
@@ -174,24 +183,31 @@ void dmanic_ether_run(struct ether_node *en)
 {
 	struct run run = { .done = LIST_HEAD_INIT(run.done) };
 	unsigned int rounds, i;
-	u64 now;
+	bool more = false;
+	u64 begin, now;
 
 	local_bh_disable();
 	spin_lock(&en->lock);
 	if (en->running)
 		goto out_unlock;
 	en->running = true;
-	for (rounds = 0; rounds < RUN_ROUNDS && run_collect(en, &run); rounds++) {
+	begin = ktime_get_ns();
+	/* Who stops the node waits for the last run: it leaves nothing */
+	for (rounds = 0; run_collect(en, &run); rounds++) {
 		spin_unlock(&en->lock);
 		run_do(en, &run);
 		spin_lock(&en->lock);
 		now = ktime_get_ns();
 		for (i = 0; i < run.nr; i++)
 			run_unsent(&run.frame[i], now);
+		more = !en->stopped &&
+		       (rounds == RUN_ROUNDS || now - begin > RUN_NS);
+		if (more)
+			break;
 	}
 	en->running = false;
-	if (rounds == RUN_ROUNDS && !en->stopped)
-		hrtimer_start(&en->kick, 0, HRTIMER_MODE_REL_SOFT);
+	if (more)
+		hrtimer_start(&en->kick, RUN_PAUSE_NS, HRTIMER_MODE_REL_SOFT);
 out_unlock:
 	spin_unlock(&en->lock);
 	local_bh_enable();
@@ -204,16 +220,36 @@ enum hrtimer_restart dmanic_ether_kick(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+/*
+ * Who asked for bytes and acknowledges none keeps their memory: also when the segment
+ * was taken back meanwhile, as no frame is built for him then.
+ */
+static void run_check_reads(struct ether_peer *ep, u64 now)
+{
+	struct dmanic_xfer *xfer;
+	u32 at = 0;
+
+	if (now - ep->reads_at < RUN_READS_NS)
+		return;
+	ep->reads_at = now;
+	while ((xfer = dmanic_peer_reading(&ep->peer, &at)))
+		if (!dmanic_ether_read_allowed(ep->en, xfer))
+			dmanic_peer_cancel(&ep->peer, xfer, DMANIC_STATUS_NO_SEGMENT);
+}
+
 /* ep->timer: the protocol wants to know the time */
 enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer)
 {
 	struct ether_peer *ep = container_of(timer, struct ether_peer, timer);
 	struct ether_node *en = ep->en;
+	u64 now;
 
 	spin_lock_bh(&en->lock);
 	ep->armed = DMANIC_NEVER;
 	if (!en->stopped) {
-		dmanic_peer_timer(&ep->peer, ktime_get_ns());
+		now = ktime_get_ns();
+		run_check_reads(ep, now);
+		dmanic_peer_timer(&ep->peer, now);
 		dmanic_ether_wake(ep);
 	}
 	spin_unlock_bh(&en->lock);

@@ -144,8 +144,10 @@ void dmanic_ether_self_work(struct work_struct *work)
 	for (;;) {
 		spin_lock_bh(&en->lock);
 		op = list_first_entry_or_null(&en->self, struct dmanic_op, entry);
-		if (op)
+		if (op) {
 			list_del(&op->entry);
+			op->pending = false;
+		}
 		spin_unlock_bh(&en->lock);
 		if (!op)
 			break;

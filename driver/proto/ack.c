@@ -12,6 +12,12 @@
 
 /* Who sent nothing for this long has no part of the budget */
 #define ACK_SENDER_NS		2000000ULL
+/* Who brought less than this part of the budget in that time needs no share of it */
+#define ACK_HEAVY_PART		16U
+/* And may have so much under way */
+#define ACK_LIGHT		16384U
+/* Those that sent much at once may do so again: half of them are forgotten after this */
+#define ACK_CROWD_NS		25000000ULL
 /* Who sends alone gets this many times the budget: nobody else is hurt */
 #define ACK_ALONE		4U
 /* The urgent stream's part of the ranges of an ACK */
@@ -22,20 +28,31 @@
 /* ---- telling ---- */
 
 /**
- * dmanic_ack_window() - how much a peer may have under way to us
- * @peer: it
+ * dmanic_ack_brought() - a DATA frame came
+ * @peer: from whom
+ * @bytes: of it
  * @now: time
- *
- * All that send share the budget of the host, equally. It is chosen so that it fits
- * into the last queue on the way: then that neither overflows nor gets long enough
- * for senders to judge by delay, which those who came late misjudge.
- *
- * Return: bytes.
  */
-u32 dmanic_ack_window(struct dmanic_peer *peer, u64 now)
+void dmanic_ack_brought(struct dmanic_peer *peer, u32 bytes, u64 now)
+{
+	if (now - peer->brought_at >= ACK_SENDER_NS) {
+		peer->brought = 0;
+		peer->brought_at = now;
+	}
+	peer->brought += bytes;
+}
+
+/* Who sends, and who sends much */
+static void ack_count(struct dmanic_peer *peer, u64 now)
 {
 	struct dmanic_host *host = peer->host;
 
+	if (peer->brought > host->config.budget / ACK_HEAVY_PART &&
+	    now - peer->brought_at < ACK_SENDER_NS) {
+		if (!peer->heavy_until)
+			host->heavy++;
+		peer->heavy_until = now + ACK_SENDER_NS;
+	}
 	if (peer->echo_at + ACK_SENDER_NS > now && peer->echo_at) {
 		if (!peer->sender_until)
 			host->senders++;
@@ -44,9 +61,50 @@ u32 dmanic_ack_window(struct dmanic_peer *peer, u64 now)
 		peer->sender_until = 0;
 		host->senders--;
 	}
-	if (host->senders <= 1)
-		return ACK_ALONE * host->config.budget;
-	return max(host->config.budget / host->senders, peer->mtu);
+	if (peer->heavy_until && (peer->heavy_until <= now || !peer->sender_until)) {
+		peer->heavy_until = 0;
+		host->heavy--;
+	}
+}
+
+/* How many there may be in a moment, that do not know of each other yet */
+static u32 ack_crowd(struct dmanic_host *host, u64 now)
+{
+	while (host->crowd > host->heavy && now - host->crowd_at >= ACK_CROWD_NS) {
+		host->crowd /= 2;
+		host->crowd_at += ACK_CROWD_NS;
+	}
+	if (host->heavy >= host->crowd) {
+		host->crowd = host->heavy;
+		host->crowd_at = now;
+	}
+	return host->crowd;
+}
+
+/**
+ * dmanic_ack_window() - how much a peer may have under way to us
+ * @peer: it
+ * @now: time
+ *
+ * All that send much share the budget of the host, equally: a few notifications of
+ * others take nothing from them. It is chosen so that it fits
+ * into the last queue on the way: then that neither overflows nor gets long enough
+ * for senders to judge by delay, which those who came late misjudge.
+ *
+ * Return: bytes.
+ */
+u32 dmanic_ack_window(struct dmanic_peer *peer, u64 now)
+{
+	struct dmanic_host *host = peer->host;
+	u32 budget = host->config.budget, crowd;
+
+	ack_count(peer, now);
+	crowd = ack_crowd(host, now);
+	if (crowd <= 1 && (host->senders <= 1 || peer->heavy_until))
+		return ACK_ALONE * budget;
+	if (peer->heavy_until)
+		return max(budget / crowd, peer->mtu);
+	return max(max(budget / max(crowd, host->senders), ACK_LIGHT), peer->mtu);
 }
 
 static u32 ack_ranges(struct dmanic_rx *rx, struct dmanic_ack *ack, u32 first, u32 most)
@@ -95,6 +153,7 @@ void dmanic_ack_fill(struct dmanic_peer *peer, u64 now, struct dmanic_ack *ack)
 	ack->held = fresh ? dmanic_stamp(now - peer->echo_at) : U32_MAX;
 	ack->window = dmanic_ack_window(peer, now);
 	ack->duplicates = peer->ack_duplicates;
+	ack->mtu = dmanic_peer_config(peer)->mtu;
 	peer->ack_now = false;
 	peer->ack_at = DMANIC_NEVER;
 	peer->ack_units = 0;
@@ -108,7 +167,7 @@ static bool ack_possible(const struct dmanic_peer *peer, const struct dmanic_ack
 {
 	const struct dmanic_tx *tx;
 	u32 i, k, at = 0;
-	u64 next;
+	u64 next, sum;
 
 	for (i = 0; i < DMANIC_CLASSES; i++) {
 		tx = &peer->tx[i];
@@ -116,10 +175,14 @@ static bool ack_possible(const struct dmanic_peer *peer, const struct dmanic_ack
 		if (next > tx->next ||
 		    ack->stream[i].reject > peer->rx[i].got.next + DMANIC_REACH)
 			return false;
-		for (k = 0; k < ack->stream[i].nr; k++, at++)
-			if (next + ack->range[at].after + ack->range[at].length >
+		/* Ranges do not overlap: each of them is walked through */
+		for (k = 0, sum = 0; k < ack->stream[i].nr; k++, at++) {
+			sum += ack->range[at].length;
+			if (sum > tx->next - next ||
+			    next + ack->range[at].after + ack->range[at].length >
 			    tx->next)
 				return false;
+		}
 	}
 	return true;
 }
@@ -170,7 +233,7 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 }
 
 /* A frame arrived whose payload is not what it was when it was sent */
-static void ack_corrupt(struct dmanic_peer *peer, u8 class, u64 seq)
+static void ack_corrupt(struct dmanic_peer *peer, u8 class, u64 seq, u64 now)
 {
 	struct dmanic_tx *tx = &peer->tx[class];
 	struct dmanic_extent *extent;
@@ -183,7 +246,8 @@ static void ack_corrupt(struct dmanic_peer *peer, u8 class, u64 seq)
 	sent = dmanic_sent_at(tx, index);
 	if (index == tx->sent_tail || sent->state != DMANIC_SENT_FLYING)
 		return;
-	dmanic_loss_mark(peer, class, index);
+	sent->excused = true;
+	dmanic_loss_mark(peer, class, index, now);
 	if (!sent->alone) {
 		sent->alone = true;
 		return;
@@ -203,12 +267,20 @@ static void ack_newest(struct dmanic_peer *peer, const struct dmanic_ack *ack, u
 	peer->ack_seen = ack->number;
 	peer->granted = max(ack->window, 1U);
 	peer->granted_at = now;
+	if (ack->mtu != peer->their_mtu) {
+		peer->their_mtu = ack->mtu;
+		dmanic_peer_set_mtu(peer);
+	}
+	if (ack->held != U32_MAX)
+		peer->reached = true;
 	/* Half of all values are in the past: an echo of the future is a lie */
 	if (ack->held != U32_MAX && (s32)rtt >= 0 &&
 	    (u64)rtt << DMANIC_STAMP_SHIFT < dmanic_peer_config(peer)->dead_ns)
 		dmanic_rate_rtt(peer, max((u64)rtt, 1ULL) << DMANIC_STAMP_SHIFT, now);
-	if (ack->duplicates != peer->duplicates && peer->reorder < 8)
-		peer->reorder++;
+	if (ack->duplicates != peer->duplicates) {
+		peer->reorder = min(peer->reorder + 1, 8U);
+		peer->calm = 0;
+	}
 	peer->duplicates = ack->duplicates;
 }
 
@@ -234,13 +306,18 @@ enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmani
 		units += ack_stream(peer, class, ack, first, now);
 		first += ack->stream[class].nr;
 		if (ack->stream[class].corrupt != U64_MAX)
-			ack_corrupt(peer, class, ack->stream[class].corrupt);
+			ack_corrupt(peer, class, ack->stream[class].corrupt, now);
 		dmanic_tx_retire(peer, class);
-		dmanic_receive_retry(peer, class, now);
 	}
+	/* What is owed in one class may be what the other waits for: when both are told */
+	for (class = 0; class < DMANIC_CLASSES; class++)
+		dmanic_receive_retry(peer, class, now);
 	if (units) {
 		peer->progress = now;
+		peer->moved = now;
 		peer->backoff = 0;
+		peer->unreached = 0;
+		peer->unsent = 0;
 		peer->tail_probed = false;
 	}
 	dmanic_rate_round(peer, units, now);

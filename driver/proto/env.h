@@ -25,6 +25,7 @@ struct dmanic_xfer;
  * @DMANIC_PEER_LOST: it does not answer, or closed
  * @DMANIC_PEER_REFUSED: it refuses us, see peer->refused
  * @DMANIC_PEER_RIVAL: another address claims its node id
+ * @DMANIC_PEER_DEGRADED: large frames do not reach it: smaller ones are sent
  */
 enum dmanic_peer_event {
 	DMANIC_PEER_FOUND,
@@ -32,6 +33,7 @@ enum dmanic_peer_event {
 	DMANIC_PEER_LOST,
 	DMANIC_PEER_REFUSED,
 	DMANIC_PEER_RIVAL,
+	DMANIC_PEER_DEGRADED,
 };
 
 /**

@@ -6,6 +6,10 @@
  * an ANSWER is sent to a tag and carries the sender's; an ANSWER with DONE says
  * that its sender knows both. So both sides may begin at once, any frame may be
  * lost, come twice or late: two nodes that know both tags know the same two.
+ *
+ * Who knows a tag can speak for its owner's peer. So it is told to one address
+ * alone, never to everybody: where a node is, a HELLO asks, which has none; and who
+ * turns out to be elsewhere is told another one.
  */
 #include <linux/minmax.h>
 
@@ -49,19 +53,71 @@ static u32 handshake_encode(struct dmanic_peer *peer, void *frame, u8 type, u8 f
 	return dmanic_hello_encode(frame, type, flags, tag, &hello);
 }
 
-static void handshake_opening(struct dmanic_peer *peer, u64 now)
+/* One that nobody was told */
+static void handshake_tag(struct dmanic_peer *peer)
 {
 	u64 old = peer->local_tag;
 
+	do {
+		peer->local_tag = dmanic_peer_env(peer)->random(peer->host);
+	} while (!peer->local_tag);
+	dmanic_peer_env(peer)->tag_changed(peer, old);
+}
+
+static void handshake_opening(struct dmanic_peer *peer, u64 now)
+{
 	peer->state = DMANIC_PEER_OPENING;
 	peer->since = now;
 	peer->hello_now = false;
 	peer->hello_at = DMANIC_NEVER;
 	peer->hello_wait = HANDSHAKE_FIRST_NS;
-	do {
-		peer->local_tag = dmanic_peer_env(peer)->random(peer->host);
-	} while (!peer->local_tag);
-	dmanic_peer_env(peer)->tag_changed(peer, old);
+	peer->init_now = false;
+	peer->sought = false;
+	handshake_tag(peer);
+}
+
+/* The attempt goes on with an address that was not told the tag */
+static void handshake_move(struct dmanic_peer *peer, u64 address)
+{
+	if (peer->local_tag && peer->address != DMANIC_EVERYBODY)
+		handshake_tag(peer);
+	peer->address = address;
+}
+
+/**
+ * dmanic_handshake_asks() - do we want the connection, too
+ * @peer: with whom
+ *
+ * Return: true while it is asked for one.
+ */
+bool dmanic_handshake_asks(const struct dmanic_peer *peer)
+{
+	return peer->state == DMANIC_PEER_OPENING &&
+	       (peer->hello_now || peer->hello_at != DMANIC_NEVER);
+}
+
+/**
+ * dmanic_handshake_hello() - a HELLO says where a node is
+ * @peer: it
+ * @from: there
+ * @again: it just came up: what was asked before did not reach it
+ *
+ * Anybody may say so. Hence only one is believed for each time that everybody was
+ * asked, and only while there is no connection.
+ */
+void dmanic_handshake_hello(struct dmanic_peer *peer, u64 from, bool again)
+{
+	bool asks = dmanic_handshake_asks(peer);
+
+	if (peer->address != from) {
+		if (peer->address != DMANIC_EVERYBODY && !(asks && peer->sought))
+			return;
+		handshake_move(peer, from);
+	} else if (!again) {
+		return;
+	}
+	peer->sought = false;
+	peer->init_now = asks;
 }
 
 /**
@@ -73,7 +129,7 @@ void dmanic_handshake_begin(struct dmanic_peer *peer, u64 now)
 {
 	if (peer->state == DMANIC_PEER_CLOSED)
 		handshake_opening(peer, now);
-	else if (peer->hello_now || peer->hello_at != DMANIC_NEVER)
+	else if (dmanic_handshake_asks(peer))
 		return;
 	/* Also when the other side has begun: then its time counts from now on */
 	peer->since = now;
@@ -92,26 +148,52 @@ static void handshake_again(struct dmanic_peer *peer, u64 now)
 					     HANDSHAKE_FIRST_NS));
 }
 
+/* Where is it? Whoever hears that learns no more than that it is looked for */
+static void handshake_seek(struct dmanic_peer *peer, struct dmanic_out *out)
+{
+	struct dmanic_hello hello;
+
+	dmanic_hello_fill(peer->host, &hello);
+	hello.to = peer->node;
+	peer->sought = true;
+	out->to = DMANIC_EVERYBODY;
+	out->head_length = dmanic_hello_encode(out->head, DMANIC_WIRE_HELLO, 0, 0, &hello);
+}
+
 /**
- * dmanic_handshake_next() - INIT, or the third part
+ * dmanic_handshake_next() - HELLO, INIT, or the third part
  * @peer: to whom; OPENING or PAIRED
  * @now: time
  * @out: out
+ *
+ * Return: false when there is none now.
  */
-void dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
+bool dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 {
 	bool first = peer->hello_wait == HANDSHAKE_FIRST_NS;
 
-	handshake_again(peer, now);
 	if (peer->state == DMANIC_PEER_PAIRED) {
+		if (!peer->hello_now)
+			return false;
+		handshake_again(peer, now);
 		out->head_length = handshake_encode(peer, out->head, DMANIC_WIRE_ANSWER,
 						    DMANIC_WIRE_DONE, peer->remote_tag);
-		return;
+		return true;
 	}
+	if (peer->hello_now) {
+		handshake_again(peer, now);
+		peer->init_now = peer->address != DMANIC_EVERYBODY;
+		/* Not the first time: it may have moved */
+		if (!peer->init_now || !first) {
+			handshake_seek(peer, out);
+			return true;
+		}
+	}
+	if (!peer->init_now)
+		return false;
+	peer->init_now = false;
 	out->head_length = handshake_encode(peer, out->head, DMANIC_WIRE_INIT, 0, 0);
-	/* It may have moved */
-	if (!first)
-		out->to = DMANIC_EVERYBODY;
+	return true;
 }
 
 /* The live connection of a node that somebody calls himself */
@@ -119,6 +201,21 @@ static void handshake_doubt(struct dmanic_peer *peer, u64 now)
 {
 	if (now - max(peer->heard, peer->probed) >= HANDSHAKE_PROBE_NS)
 		peer->probe_now = true;
+}
+
+/*
+ * Another address claims the id of a live connection. Either is the peer: it may have
+ * another address by now. If it still answers at the old one, the other is a rival.
+ */
+static bool handshake_rival(struct dmanic_peer *peer, u64 now)
+{
+	u64 limit = dmanic_peer_config(peer)->dead_ns / 2;
+
+	if (!peer->doubted || (peer->heard >= peer->doubted && now - peer->doubted > limit)) {
+		peer->doubted = now;
+		peer->probe_now = true;
+	}
+	return peer->heard >= peer->doubted;
 }
 
 /**
@@ -148,15 +245,19 @@ enum dmanic_drop dmanic_handshake_init(struct dmanic_peer *peer,
 		if (hello->tag == peer->remote_tag)
 			return DMANIC_DROP_STATE;
 		handshake_doubt(peer, now);
-		if (frame->from == peer->address)
+		if (frame->from == peer->address || !handshake_rival(peer, now))
 			return DMANIC_DROP_STATE;
 		dmanic_peer_env(peer)->event(peer, DMANIC_PEER_RIVAL);
 		answer->head_length = dmanic_refuse_encode(answer->head, hello->tag,
 							   &refuse);
 		return DMANIC_DROP_STATE;
 	}
-	if (peer->state == DMANIC_PEER_CLOSED)
+	if (peer->state == DMANIC_PEER_CLOSED) {
 		handshake_opening(peer, now);
+		peer->address = frame->from;
+	} else if (peer->address != frame->from) {
+		handshake_move(peer, frame->from);
+	}
 	answer->head_length = handshake_encode(peer, answer->head, DMANIC_WIRE_ANSWER, 0,
 					       hello->tag);
 	return DMANIC_DROP_NONE;
@@ -177,11 +278,7 @@ static void handshake_pair(struct dmanic_peer *peer, const struct dmanic_frame *
 	peer->operations = min_t(u32, config->operations, hello->operations);
 	peer->their_operations = peer->operations;
 	peer->granted = hello->window;
-	peer->nr_free = 0;
-	while (peer->nr_free < peer->operations) {
-		peer->free_slot[peer->nr_free] = peer->operations - 1 - peer->nr_free;
-		peer->nr_free++;
-	}
+	dmanic_xfer_ids(peer);
 }
 
 /**
@@ -193,8 +290,10 @@ void dmanic_handshake_open(struct dmanic_peer *peer, u64 now)
 {
 	peer->state = DMANIC_PEER_OPEN;
 	peer->hello_now = false;
+	peer->init_now = false;
 	peer->hello_at = DMANIC_NEVER;
 	peer->refused = 0;
+	peer->doubted = 0;
 	peer->heard = now;
 	peer->granted_at = now;
 	peer->waiting = DMANIC_NEVER;
@@ -227,8 +326,6 @@ enum dmanic_drop dmanic_handshake_answer(struct dmanic_peer *peer,
 		return same ? DMANIC_DROP_NONE : DMANIC_DROP_STATE;
 	}
 	if (peer->state == DMANIC_PEER_OPENING || !same) {
-		if (peer->state == DMANIC_PEER_OPENING)
-			peer->since = now;
 		handshake_pair(peer, frame, hello);
 		peer->state = DMANIC_PEER_PAIRED;
 		peer->hello_wait = HANDSHAKE_FIRST_NS;
@@ -252,6 +349,7 @@ enum dmanic_drop dmanic_handshake_answer(struct dmanic_peer *peer,
 void dmanic_handshake_reset(struct dmanic_peer *peer, u64 incarnation, u64 now)
 {
 	bool restarted = incarnation != peer->incarnation;
+	u64 since;
 
 	if (peer->state == DMANIC_PEER_PAIRED) {
 		/* Nothing was sent yet, so nothing is lost: from the beginning */
@@ -259,7 +357,9 @@ void dmanic_handshake_reset(struct dmanic_peer *peer, u64 incarnation, u64 now)
 			dmanic_peer_reset(peer);
 			return;
 		}
+		since = peer->since;
 		handshake_opening(peer, now);
+		peer->since = since;
 		peer->hello_at = now + HANDSHAKE_FIRST_NS;
 		return;
 	}

@@ -11,7 +11,7 @@
 
 #include "internal.h"
 
-/* Answers to strangers: at once, and every millisecond one more */
+/* Answers to strangers, of each kind: at once, and every millisecond one more */
 #define HOST_ANSWERS	64U
 #define HOST_ANSWER_NS	1000000ULL
 
@@ -65,7 +65,9 @@ void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
 	own->ack_ns = host_time_or(own->ack_ns, 100000ULL);
 	own->rto_ns = host_time_or(own->rto_ns, 2000000ULL);
 	own->target_ns = host_time_or(own->target_ns, 200000ULL);
-	host->answers = HOST_ANSWERS;
+	host->hellos.left = HOST_ANSWERS;
+	host->inits.left = HOST_ANSWERS;
+	host->resets.left = HOST_ANSWERS;
 }
 
 static void host_answer_begin(struct dmanic_out *out, u64 to)
@@ -80,18 +82,28 @@ static void host_answer_begin(struct dmanic_out *out, u64 to)
 	out->units = 0;
 }
 
-static bool host_may_answer(struct dmanic_host *host, u64 now)
+static bool host_may(struct dmanic_allowance *allowance, u64 now)
 {
-	u64 more = (now - host->answers_at) / HOST_ANSWER_NS;
+	u64 more = (now - allowance->at) / HOST_ANSWER_NS;
 
 	if (more) {
-		host->answers = min_t(u64, host->answers + more, HOST_ANSWERS);
-		host->answers_at = now;
+		allowance->left = min_t(u64, allowance->left + more, HOST_ANSWERS);
+		allowance->at = now;
 	}
-	if (!host->answers)
+	if (!allowance->left)
 		return false;
-	host->answers--;
+	allowance->left--;
 	return true;
+}
+
+/* An INIT of a node that we ask ourselves is welcome, whatever strangers send */
+static bool host_may_init(struct dmanic_host *host, struct dmanic_peer *peer, u64 now)
+{
+	if (peer && dmanic_handshake_asks(peer) && now - peer->init_at >= HOST_ANSWER_NS) {
+		peer->init_at = now;
+		return true;
+	}
+	return host_may(&host->inits, now);
 }
 
 static void host_refuse(struct dmanic_host *host, u64 tag, u8 reason,
@@ -133,10 +145,10 @@ void dmanic_host_hello(struct dmanic_host *host, struct dmanic_out *out)
 static enum dmanic_drop host_hello(struct dmanic_host *host,
 				   const struct dmanic_frame *frame,
 				   const struct dmanic_head *head, u64 now,
-				   struct dmanic_out *answer)
+				   struct dmanic_out *answer, struct dmanic_peer **found)
 {
+	bool reply = head->flags & DMANIC_WIRE_REPLY;
 	struct dmanic_hello hello, own;
-	struct dmanic_peer *peer;
 	enum dmanic_drop drop;
 
 	drop = dmanic_hello_decode(frame->head, head, &hello);
@@ -148,17 +160,17 @@ static enum dmanic_drop host_hello(struct dmanic_host *host,
 		if (hello.incarnation == host->config.incarnation)
 			return DMANIC_DROP_STATE; /* our own, from a loop */
 		host->env->event(NULL, DMANIC_PEER_RIVAL);
-		if (!(head->flags & DMANIC_WIRE_REPLY) && host_may_answer(host, now))
+		if (!reply && host_may(&host->hellos, now))
 			host_refuse(host, 0, DMANIC_REFUSE_IN_USE, answer);
 		return DMANIC_DROP_STATE;
 	}
-	peer = host->env->find_node(host, hello.node, false);
-	if (peer && peer->address == DMANIC_EVERYBODY)
-		peer->address = frame->from;
-	if (head->flags & DMANIC_WIRE_REPLY)
-		return DMANIC_DROP_NONE;
-	if (!host_may_answer(host, now))
+	if (!reply && !host_may(&host->hellos, now))
 		return DMANIC_DROP_RATE;
+	*found = host->env->find_node(host, hello.node, false);
+	if (*found)
+		dmanic_handshake_hello(*found, frame->from, !reply);
+	if (reply)
+		return DMANIC_DROP_NONE;
 	dmanic_hello_fill(host, &own);
 	own.to = hello.node;
 	answer->head_length = dmanic_hello_encode(answer->head, DMANIC_WIRE_HELLO,
@@ -178,22 +190,37 @@ static enum dmanic_drop host_init(struct dmanic_host *host, const struct dmanic_
 		return drop;
 	if (hello.to != host->config.node || hello.node == host->config.node)
 		return DMANIC_DROP_STRANGER;
-	if (!host_may_answer(host, now))
+	*found = host->env->find_node(host, hello.node, false);
+	if (!host_may_init(host, *found, now))
 		return DMANIC_DROP_RATE;
 	if (!host_speaks(&hello)) {
 		host_refuse(host, hello.tag, DMANIC_REFUSE_VERSION, answer);
 		return DMANIC_DROP_VERSION;
 	}
-	*found = host->env->find_node(host, hello.node, true);
+	if (!*found)
+		*found = host->env->find_node(host, hello.node, true);
 	if (*found)
 		return dmanic_handshake_init(*found, frame, &hello, now, answer);
 	host_refuse(host, hello.tag, DMANIC_REFUSE_BUSY, answer);
 	return DMANIC_DROP_ROOM;
 }
 
+/* Nobody here has the tag (any more) */
+static void host_reset_stranger(struct dmanic_host *host, const struct dmanic_head *head,
+				u64 now, struct dmanic_out *answer)
+{
+	const struct dmanic_proto_config *config = &host->config;
+
+	if (head->tag && host_may(&host->resets, now))
+		answer->head_length = dmanic_reset_encode(answer->head, head->tag,
+							  config->node,
+							  config->incarnation);
+}
+
 static enum dmanic_drop host_answer(struct dmanic_host *host,
 				    const struct dmanic_frame *frame,
 				    const struct dmanic_head *head, u64 now,
+				    struct dmanic_out *answer,
 				    struct dmanic_peer **found)
 {
 	struct dmanic_peer *peer = host->env->find_tag(host, head->tag);
@@ -203,7 +230,12 @@ static enum dmanic_drop host_answer(struct dmanic_host *host,
 	drop = dmanic_hello_decode(frame->head, head, &hello);
 	if (drop)
 		return drop;
-	if (!peer || hello.node != peer->node || hello.to != host->config.node)
+	if (hello.to != host->config.node)
+		return DMANIC_DROP_STRANGER;
+	/* It believes to know both tags: it would wait for the one that is gone */
+	if (!peer && head->flags & DMANIC_WIRE_DONE)
+		host_reset_stranger(host, head, now, answer);
+	if (!peer || hello.node != peer->node)
 		return DMANIC_DROP_STRANGER;
 	if (!host_speaks(&hello))
 		return DMANIC_DROP_VERSION;
@@ -253,8 +285,8 @@ static enum dmanic_drop host_reset(struct dmanic_host *host, const struct dmanic
 	if (drop)
 		return drop;
 	peer = host->env->find_node(host, node, false);
-	if (!peer || peer->state < DMANIC_PEER_PAIRED || peer->remote_tag != head->tag ||
-	    peer->address != frame->from)
+	/* The tag proves who it is: its address may be another by now */
+	if (!peer || peer->state < DMANIC_PEER_PAIRED || peer->remote_tag != head->tag)
 		return DMANIC_DROP_STRANGER;
 	*found = peer;
 	dmanic_handshake_reset(peer, incarnation, now);
@@ -273,11 +305,7 @@ static enum dmanic_drop host_connected(struct dmanic_host *host,
 	enum dmanic_drop drop;
 
 	if (!peer) {
-		if (head->tag && host_may_answer(host, now))
-			answer->head_length =
-				dmanic_reset_encode(answer->head, head->tag,
-						    host->config.node,
-						    host->config.incarnation);
+		host_reset_stranger(host, head, now, answer);
 		return DMANIC_DROP_STRANGER;
 	}
 	if (peer->state < DMANIC_PEER_PAIRED)
@@ -307,11 +335,11 @@ static enum dmanic_drop host_receive(struct dmanic_host *host,
 {
 	switch (head->type) {
 	case DMANIC_WIRE_HELLO:
-		return host_hello(host, frame, head, now, answer);
+		return host_hello(host, frame, head, now, answer, found);
 	case DMANIC_WIRE_INIT:
 		return host_init(host, frame, head, now, answer, found);
 	case DMANIC_WIRE_ANSWER:
-		return host_answer(host, frame, head, now, found);
+		return host_answer(host, frame, head, now, answer, found);
 	case DMANIC_WIRE_REFUSE:
 		return host_refused(host, frame, head);
 	case DMANIC_WIRE_RESET:
@@ -321,17 +349,22 @@ static enum dmanic_drop host_receive(struct dmanic_host *host,
 	}
 }
 
-/* Who wants a connection in a version not spoken is told which there are */
+/*
+ * Who wants a connection in a version not spoken is told which there are; and who
+ * speaks another one tells us
+ */
 static void host_other_version(struct dmanic_host *host, const struct dmanic_frame *frame,
 			       const struct dmanic_head *head, u64 now,
 			       struct dmanic_out *answer)
 {
 	struct dmanic_hello hello;
 
-	/* This much of an INIT is the same in all versions */
+	/* This much of an INIT and of a REFUSE is the same in all versions */
+	if (head->type == DMANIC_WIRE_REFUSE)
+		host_refused(host, frame, head);
 	if (head->type != DMANIC_WIRE_INIT ||
 	    dmanic_hello_decode(frame->head, head, &hello) ||
-	    hello.to != host->config.node || !host_may_answer(host, now))
+	    hello.to != host->config.node || !host_may(&host->inits, now))
 		return;
 	host_refuse(host, hello.tag, DMANIC_REFUSE_VERSION, answer);
 }

@@ -33,13 +33,16 @@ static inline u32 dmanic_stamp(u64 now)
 /* peer.c */
 void dmanic_peer_reset(struct dmanic_peer *peer);
 void dmanic_peer_end(struct dmanic_peer *peer, u32 status);
+void dmanic_peer_degrade(struct dmanic_peer *peer, u64 now);
 bool dmanic_peer_wants(const struct dmanic_peer *peer);
 void dmanic_peer_wait(struct dmanic_peer *peer, u64 now);
 
 /* handshake.c */
 void dmanic_hello_fill(const struct dmanic_host *host, struct dmanic_hello *hello);
+bool dmanic_handshake_asks(const struct dmanic_peer *peer);
 void dmanic_handshake_begin(struct dmanic_peer *peer, u64 now);
-void dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);
+void dmanic_handshake_hello(struct dmanic_peer *peer, u64 from, bool again);
+bool dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);
 enum dmanic_drop dmanic_handshake_init(struct dmanic_peer *peer,
 				       const struct dmanic_frame *frame,
 				       const struct dmanic_hello *hello, u64 now,
@@ -68,6 +71,7 @@ void dmanic_reply_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32
 void dmanic_reply_drop_all(struct dmanic_peer *peer);
 
 /* xfer.c */
+void dmanic_xfer_ids(struct dmanic_peer *peer);
 u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most);
 void dmanic_xfer_retired(struct dmanic_peer *peer, u8 class,
 			 const struct dmanic_extent *extent);
@@ -106,6 +110,7 @@ static inline struct dmanic_sent *dmanic_sent_at(const struct dmanic_tx *tx, u32
 void dmanic_ack_fill(struct dmanic_peer *peer, u64 now, struct dmanic_ack *ack);
 enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmanic_ack *ack,
 				    u64 now);
+void dmanic_ack_brought(struct dmanic_peer *peer, u32 bytes, u64 now);
 u32 dmanic_ack_window(struct dmanic_peer *peer, u64 now);
 
 /* loss.c */
@@ -114,7 +119,7 @@ void dmanic_loss_acked(struct dmanic_peer *peer, u8 class, const struct dmanic_s
 void dmanic_loss_detect(struct dmanic_peer *peer, u64 now);
 u64 dmanic_loss_deadline(const struct dmanic_peer *peer);
 void dmanic_loss_timer(struct dmanic_peer *peer, u64 now);
-void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index);
+void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index, u64 now);
 
 /* rate.c */
 void dmanic_rate_reset(struct dmanic_peer *peer);

@@ -4,7 +4,8 @@
  *
  * By time, as RACK does (RFC 8985): a frame is lost when one that was sent after
  * it has arrived, and a round trip and some allowance for reordering have passed
- * since it was sent. When nothing comes back at all the newest frame is sent
+ * since it was sent. Streams may overtake each other: one tells of the other only
+ * after the time of a time-out. When nothing comes back at all the newest frame is sent
  * again once (a tail-loss probe), and after a time-out everything.
  */
 #include <linux/minmax.h>
@@ -12,6 +13,15 @@
 #include "internal.h"
 
 #define LOSS_BACKOFF_MAX	6U
+/* From the second time-out in a row on it is asked whether it is there at all */
+#define LOSS_ASK		2U
+/*
+ * Time-outs in a row that it answered, while nothing sent has reached it; half as much
+ * when something did, which may be the short end of a frame that was cut.
+ */
+#define LOSS_UNREACHED		4U
+/* Lost so often while others arrived, a frame is too long */
+#define LOSS_TIMES		10U
 
 /**
  * dmanic_loss_acked() - a frame arrived
@@ -23,19 +33,31 @@
 void dmanic_loss_acked(struct dmanic_peer *peer, u8 class, const struct dmanic_sent *sent,
 		       u64 now)
 {
+	struct dmanic_newest *newest = &peer->newest[class];
 	u64 rtt = now - sent->time;
 
 	/* Sooner than possible: it was the frame before that arrived */
 	if (sent->again && rtt < peer->rate.rtt_min)
 		return;
-	if (sent->time < peer->newest ||
-	    (sent->time == peer->newest && class == peer->newest_class &&
-	     sent->seq < peer->newest_seq))
+	if (sent->time < newest->time ||
+	    (sent->time == newest->time && sent->seq < newest->seq))
 		return;
-	peer->newest = sent->time;
-	peer->newest_seq = sent->seq;
-	peer->newest_class = class;
-	peer->newest_rtt = rtt;
+	newest->time = sent->time;
+	newest->seq = sent->seq;
+	newest->rtt = rtt;
+}
+
+/* It was lost once more: perhaps because of its length */
+static void loss_count(struct dmanic_peer *peer, struct dmanic_sent *sent, u64 now)
+{
+	/* Since it was cut anew it has not been lost */
+	if (sent->time <= peer->path_at)
+		sent->times = 0;
+	if (sent->excused || sent->units <= DMANIC_WIRE_MTU_MIN ||
+	    ++sent->times < LOSS_TIMES)
+		return;
+	sent->times = 0;
+	dmanic_peer_degrade(peer, now);
 }
 
 /**
@@ -43,12 +65,14 @@ void dmanic_loss_acked(struct dmanic_peer *peer, u8 class, const struct dmanic_s
  * @peer: to whom
  * @class: of its stream
  * @index: of the sent; flying
+ * @now: time
  */
-void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index)
+void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 {
 	struct dmanic_tx *tx = &peer->tx[class];
 	struct dmanic_sent *sent = dmanic_sent_at(tx, index);
 
+	loss_count(peer, sent, now);
 	sent->resent = 0;
 	dmanic_sent_move(tx, index, DMANIC_SENT_LOST);
 	peer->rate.round_lost += sent->units;
@@ -63,6 +87,8 @@ static u64 loss_allowance(const struct dmanic_peer *peer)
 
 static void loss_detect_class(struct dmanic_peer *peer, u8 class, u64 now)
 {
+	const struct dmanic_newest *newest = &peer->newest[class];
+	const struct dmanic_newest *other = &peer->newest[!class];
 	struct dmanic_tx *tx = &peer->tx[class];
 	const struct dmanic_sent *sent;
 	u32 index;
@@ -70,16 +96,19 @@ static void loss_detect_class(struct dmanic_peer *peer, u8 class, u64 now)
 
 	while ((index = tx->flying.first) != DMANIC_NONE) {
 		sent = &tx->sent[index];
-		if (sent->time > peer->newest ||
-		    (sent->time == peer->newest && (class != peer->newest_class ||
-						    sent->seq >= peer->newest_seq)))
+		if (sent->time < newest->time ||
+		    (sent->time == newest->time && sent->seq < newest->seq))
+			due = sent->time + newest->rtt + loss_allowance(peer);
+		else if (sent->time < other->time)
+			/* No time-out comes while the other stream goes on */
+			due = sent->time + dmanic_rate_rto(peer);
+		else
 			return;
-		due = sent->time + peer->newest_rtt + loss_allowance(peer);
 		if (due > now) {
 			peer->loss_at = min(peer->loss_at, due);
 			return;
 		}
-		dmanic_loss_mark(peer, class, index);
+		dmanic_loss_mark(peer, class, index, now);
 	}
 }
 
@@ -143,15 +172,35 @@ static void loss_probe_tail(struct dmanic_peer *peer)
 	dmanic_sent_move(tx, tx->flying.last, DMANIC_SENT_LOST);
 }
 
+/* It answers, but not to what is sent: PROBE and ACK are short */
+static void loss_reach(struct dmanic_peer *peer, u64 now)
+{
+	if (peer->heard >= peer->progress)
+		peer->unreached += peer->reached ? 1 : 2;
+	else
+		peer->unreached = 0;
+	peer->reached = false;
+	if (peer->unreached >= LOSS_UNREACHED) {
+		dmanic_peer_degrade(peer, now);
+		peer->unreached -= 2;
+	}
+	if (peer->backoff >= LOSS_ASK)
+		peer->probe_now = true;
+}
+
 static void loss_timeout(struct dmanic_peer *peer, u64 now)
 {
 	struct dmanic_tx *tx;
 	u32 class;
 
+	loss_reach(peer, now);
 	for (class = 0; class < DMANIC_CLASSES; class++) {
 		tx = &peer->tx[class];
-		while (tx->flying.first != DMANIC_NONE)
-			dmanic_loss_mark(peer, class, tx->flying.first);
+		while (tx->flying.first != DMANIC_NONE) {
+			/* Perhaps nothing arrives: loss_reach() knows */
+			tx->sent[tx->flying.first].excused = true;
+			dmanic_loss_mark(peer, class, tx->flying.first, now);
+		}
 	}
 	peer->backoff = min(peer->backoff + 1, LOSS_BACKOFF_MAX);
 	peer->progress = now;

@@ -14,6 +14,8 @@
 
 /* Largest header of a frame with one record of data */
 #define NEXT_HEAD	96U
+/* The pause after a frame that the link could not send is doubled so often */
+#define NEXT_UNSENT_MAX	6U
 
 /**
  * struct next - a frame that is being built
@@ -155,8 +157,9 @@ static void next_finish(struct next *next, u64 now)
 	};
 	u8 flags = next->class == DMANIC_URGENT ? DMANIC_WIRE_URGENT : 0;
 
-	/* Who has nothing more, or may not send more, waits for the answer */
-	if (!next_more(tx) || next->end - next->seq + peer->mtu > next->room)
+	/* Who has nothing more, may not send more, or has no room, waits for the answer */
+	if (!next_more(tx) || next->end - next->seq + peer->mtu > next->room ||
+	    !peer->nr_free || !dmanic_tx_room(peer, tx))
 		flags |= DMANIC_WIRE_NOW;
 	dmanic_data_end(out->head, next->at, flags, peer->remote_tag, &data,
 			out->payload_length);
@@ -202,6 +205,7 @@ static bool next_again(struct next *next, u64 now)
 	if (sent->resent < sent->units)
 		return true;
 	sent->again = true;
+	sent->excused = false;
 	sent->time = now;
 	dmanic_sent_move(tx, index, DMANIC_SENT_FLYING);
 	return true;
@@ -232,6 +236,8 @@ static bool next_new(struct next *next, u64 now)
 
 static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 {
+	bool first = peer->tx[0].una == peer->tx[0].next &&
+		     peer->tx[1].una == peer->tx[1].next;
 	bool silent = !peer->tx[0].flight && !peer->tx[1].flight;
 	struct next next = { .peer = peer, .out = out };
 	u64 burst = peer->rate.srtt / 4;
@@ -244,8 +250,10 @@ static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	for (next.class = 0; next.class < DMANIC_CLASSES; next.class++) {
 		if (!next_again(&next, now) && !next_new(&next, now))
 			continue;
-		if (silent)
+		if (silent && !peer->unsent)
 			peer->progress = now;
+		if (first)
+			peer->moved = now;
 		dmanic_peer_wait(peer, now);
 		return true;
 	}
@@ -300,13 +308,11 @@ bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	out->payload_length = 0;
 	out->nr_sources = 0;
 	out->units = 0;
-	if (peer->state == DMANIC_PEER_OPEN) {
+	if (peer->state == DMANIC_PEER_OPEN)
 		some = next_open(peer, now, out);
-	} else {
-		some = peer->hello_now;
-		if (some)
-			dmanic_handshake_next(peer, now, out);
-	}
+	else
+		some = peer->state != DMANIC_PEER_CLOSED &&
+		       dmanic_handshake_next(peer, now, out);
 	if (some)
 		dmanic_peer_stats(peer)->frames_sent++;
 	return some;
@@ -318,14 +324,15 @@ bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
  * @out: it, as dmanic_peer_next() left it
  * @now: time
  *
- * It would be sent again anyway; this way it is so sooner, and the pace is
- * slower for a moment.
+ * It would be sent again anyway; this way it is so sooner, and nothing goes out for a
+ * round trip, twice as long each time in a row.
  */
 void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out, u64 now)
 {
 	struct dmanic_tx *tx = &peer->tx[out->class];
-	const struct dmanic_sent *sent;
+	struct dmanic_sent *sent;
 	u32 index;
+	u64 wait;
 
 	if (!out->units || peer->state != DMANIC_PEER_OPEN)
 		return;
@@ -333,8 +340,15 @@ void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out, 
 		sent = dmanic_sent_at(tx, index);
 		if (sent->seq >= out->seq + out->units)
 			break;
-		if (sent->state == DMANIC_SENT_FLYING)
-			dmanic_loss_mark(peer, out->class, index);
+		if (sent->state != DMANIC_SENT_FLYING)
+			continue;
+		sent->excused = true;
+		dmanic_loss_mark(peer, out->class, index, now);
 	}
-	peer->rate.pace = max(peer->rate.pace, now + peer->rate.srtt);
+	if (now < peer->unsent_until)
+		return;
+	wait = max(peer->rate.srtt, dmanic_peer_config(peer)->ack_ns);
+	peer->unsent_until = now + (wait << min(peer->unsent, NEXT_UNSENT_MAX));
+	peer->unsent++;
+	peer->rate.pace = max(peer->rate.pace, peer->unsent_until);
 }

@@ -14,6 +14,8 @@
 
 /* How often, within the time after which it is dead, a peer is asked */
 #define PEER_PROBES	8U
+/* Who answers, but takes nothing, is given up after so many times that time */
+#define PEER_STUCK	4U
 
 /**
  * struct peer_layout - where a peer's buffers are
@@ -84,7 +86,8 @@ void dmanic_peer_init(struct dmanic_peer *peer, struct dmanic_host *host, u32 no
 	u8 *at = (u8 *)peer->first;
 	u32 i;
 
-	memset(peer, 0, dmanic_peer_bytes(host));
+	/* Rings hold nothing beyond what their counters say, and are most of it */
+	memset(peer, 0, sizeof(*peer) + layout.slot + layout.reply);
 	peer->host = host;
 	peer->node = node;
 	peer->address = DMANIC_EVERYBODY;
@@ -124,6 +127,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 		dmanic_peer_env(peer)->tag_changed(peer, old);
 	for (i = 0; i < DMANIC_CLASSES; i++) {
 		dmanic_tx_reset(&peer->tx[i]);
+		peer->newest[i] = (struct dmanic_newest) {};
 		rx = &peer->rx[i];
 		rx->got.next = 0;
 		rx->got.nr = 0;
@@ -134,13 +138,16 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	}
 	peer->operations = config->operations;
 	peer->their_operations = config->operations;
-	peer->nr_free = 0;
-	for (i = config->operations; i--;)
-		peer->free_slot[peer->nr_free++] = i;
+	dmanic_xfer_ids(peer);
 	peer->their_mtu = DMANIC_WIRE_FRAME_MAX;
+	peer->path = DMANIC_WIRE_FRAME_MAX;
+	peer->path_at = 0;
 	dmanic_peer_set_mtu(peer);
 	peer->hello_now = false;
 	peer->hello_at = DMANIC_NEVER;
+	peer->init_now = false;
+	peer->sought = false;
+	peer->doubted = 0;
 	peer->waiting = DMANIC_NEVER;
 	peer->probed = 0;
 	peer->heard = 0;
@@ -156,12 +163,20 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	if (peer->sender_until)
 		peer->host->senders--;
 	peer->sender_until = 0;
+	if (peer->heavy_until)
+		peer->host->heavy--;
+	peer->heavy_until = 0;
+	peer->brought = 0;
+	peer->brought_at = 0;
+	peer->unsent = 0;
+	peer->unsent_until = 0;
+	peer->calm = 0;
 	peer->backoff = 0;
 	peer->progress = 0;
+	peer->moved = 0;
+	peer->reached = false;
+	peer->unreached = 0;
 	peer->tail_probed = false;
-	peer->newest = 0;
-	peer->newest_seq = 0;
-	peer->newest_rtt = 0;
 	peer->reorder = 1;
 	peer->duplicates = 0;
 	peer->loss_at = DMANIC_NEVER;
@@ -205,14 +220,30 @@ void dmanic_peer_wait(struct dmanic_peer *peer, u64 now)
 }
 
 /**
- * dmanic_peer_idle() - may its memory go
+ * dmanic_peer_idle() - may its memory go, or be another's
  * @peer: it
+ *
+ * Also when somebody asked for a connection in its name, and we did not: that has
+ * cost nobody anything yet.
  *
  * Return: true when there is no connection and nothing to send.
  */
 bool dmanic_peer_idle(const struct dmanic_peer *peer)
 {
-	return peer->state == DMANIC_PEER_CLOSED && !dmanic_xfer_any(peer);
+	return (peer->state == DMANIC_PEER_CLOSED ||
+		(peer->state == DMANIC_PEER_OPENING && !dmanic_handshake_asks(peer))) &&
+	       !dmanic_xfer_any(peer);
+}
+
+/**
+ * dmanic_peer_forget() - its memory is to go, or to be another's
+ * @peer: it; dmanic_peer_idle()
+ *
+ * Nobody is told: nobody believes to be connected.
+ */
+void dmanic_peer_forget(struct dmanic_peer *peer)
+{
+	dmanic_peer_reset(peer);
 }
 
 /**
@@ -225,8 +256,31 @@ void dmanic_peer_set_mtu(struct dmanic_peer *peer)
 {
 	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
 
-	peer->mtu = min(config->mtu, peer->their_mtu);
+	/* It cannot know otherwise before it has lost some */
+	if (config->mtu < peer->own_mtu && peer->state == DMANIC_PEER_OPEN)
+		peer->ack_now = true;
+	peer->own_mtu = config->mtu;
+	peer->mtu = min3(config->mtu, peer->their_mtu, peer->path);
 	peer->super = max(config->super, peer->mtu);
+}
+
+/**
+ * dmanic_peer_degrade() - large frames do not arrive where small ones do
+ * @peer: to whom
+ * @now: time
+ *
+ * Something on the way has a smaller MTU than both ends have, and tells nobody.
+ */
+void dmanic_peer_degrade(struct dmanic_peer *peer, u64 now)
+{
+	u32 path = max(peer->mtu / 2, DMANIC_WIRE_MTU_MIN);
+
+	if (path >= peer->mtu)
+		return;
+	peer->path = path;
+	peer->path_at = now;
+	dmanic_peer_set_mtu(peer);
+	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_DEGRADED);
 }
 
 /* ---- time ---- */
@@ -234,15 +288,21 @@ void dmanic_peer_set_mtu(struct dmanic_peer *peer)
 /* When it is dead, unless it is heard of before */
 static u64 peer_dead_at(const struct dmanic_peer *peer)
 {
-	u64 limit = dmanic_peer_config(peer)->dead_ns;
+	u64 limit = dmanic_peer_config(peer)->dead_ns, stuck = DMANIC_NEVER;
 
 	if (peer->state == DMANIC_PEER_CLOSED)
 		return DMANIC_NEVER;
 	if (peer->state != DMANIC_PEER_OPEN)
 		return peer->since + limit;
+	if (peer->tx[DMANIC_BULK].una != peer->tx[DMANIC_BULK].next ||
+	    peer->tx[DMANIC_URGENT].una != peer->tx[DMANIC_URGENT].next)
+		stuck = peer->moved + PEER_STUCK * limit;
+	/* Somebody says to be it, elsewhere: it has half the time to say no */
+	if (peer->doubted && peer->heard < peer->doubted)
+		stuck = min(stuck, peer->doubted + limit / 2);
 	if (peer->waiting == DMANIC_NEVER)
-		return DMANIC_NEVER;
-	return max(peer->heard, peer->waiting) + limit;
+		return stuck;
+	return min(stuck, max(peer->heard, peer->waiting) + limit);
 }
 
 /* When to ask whether it is still there */
@@ -355,6 +415,7 @@ void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *
 	out->nr_sources = 0;
 	out->piece = 0;
 	out->seal = false;
+	out->crc = false;
 	out->units = 0;
 	if (peer->state >= DMANIC_PEER_PAIRED)
 		out->head_length = dmanic_reset_encode(out->head, peer->local_tag,

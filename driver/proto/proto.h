@@ -35,7 +35,8 @@
  * States of a peer
  *
  *	CLOSED   no tags. Nothing is owed by either side.
- *	OPENING  has a local tag; asks (INIT) when something is to be sent
+ *	OPENING  has a local tag, told to one address at most; asks when something
+ *	         is to be sent: HELLO where it is, INIT there
  *	PAIRED   knows the other's tag, says so (ANSWER, DONE) until it hears
  *	         something; sends nothing else
  *	OPEN     both know both tags
@@ -52,7 +53,8 @@
  *	  order. So doing what comes never waits for what we send, nor the other
  *	  way round: two nodes cannot wait for each other
  *	5 nothing received changes a connection unless it carries its local tag
- *	  (RESET: its remote tag)
+ *	  (RESET: its remote tag). A local tag is told to one address, in frames to
+ *	  it alone
  */
 #ifndef DMANIC_PROTO_H
 #define DMANIC_PROTO_H
@@ -232,16 +234,21 @@ struct dmanic_xfer {
  * struct dmanic_flow - transfers of one context to one peer, in order
  * @xfers: that have no place in the stream yet, or not all of it
  * @turn: in tx->turns while there are any
+ * @asking: ids of READs, ATOMICs and LOOKUPs of it
+ *
+ * Stays as long as the connection: an id may be in use after its transfer has ended.
  */
 struct dmanic_flow {
 	struct list_head xfers;
 	struct list_head turn;
+	u32 asking;
 };
 
 /**
  * struct dmanic_slot - an operation id of ours
  * @late: in tx->late while nothing but @until is waited for
  * @xfer: whose, or NULL when it was given up or completed
+ * @flow: whose
  * @until: our receiving end must get here: refusals may be before; and what is
  *	owed to the id was, so that the other side will learn that it may be
  *	used again
@@ -256,6 +263,7 @@ struct dmanic_flow {
 struct dmanic_slot {
 	struct list_head late;
 	struct dmanic_xfer *xfer;
+	struct dmanic_flow *flow;
 	u64 until;
 	u64 left;
 	u32 id;
@@ -329,7 +337,9 @@ enum dmanic_sent_state {
  * @prev: index in the list of its state
  * @next: the same
  * @state: enum dmanic_sent_state
+ * @times: it was taken for lost
  * @again: it was sent more than once
+ * @excused: it is known why it was lost last, and its length is not the reason
  * @alone: it arrived with a wrong checksum: its records go out one by one, so that it
  *	is seen whose is wrong
  */
@@ -341,7 +351,9 @@ struct dmanic_sent {
 	u32 prev;
 	u32 next;
 	u8 state;
+	u8 times;
 	bool again;
+	bool excused;
 	bool alone;
 };
 
@@ -550,21 +562,51 @@ struct dmanic_proto_config {
 };
 
 /**
+ * struct dmanic_allowance - frames to strangers, of one kind
+ * @left: that may be sent at once
+ * @at: when that was computed
+ */
+struct dmanic_allowance {
+	u32 left;
+	u64 at;
+};
+
+/**
  * struct dmanic_host - this node
  * @env: its surroundings
  * @config: of it
- * @senders: peers that sent something lately: they share the budget
- * @answers: frames to strangers that may be sent at once
- * @answers_at: when that was computed
+ * @senders: peers that sent something lately
+ * @heavy: of these, those that sent much: they share the budget
+ * @crowd: how many of these there were at once, lately
+ * @crowd_at: when that was counted
+ * @hellos: answers to HELLOs
+ * @inits: to INITs
+ * @resets: to frames of no connection
  * @stats: counters
  */
 struct dmanic_host {
 	const struct dmanic_env *env;
 	struct dmanic_proto_config config;
 	u32 senders;
-	u32 answers;
-	u64 answers_at;
+	u32 heavy;
+	u32 crowd;
+	u64 crowd_at;
+	struct dmanic_allowance hellos;
+	struct dmanic_allowance inits;
+	struct dmanic_allowance resets;
 	struct dmanic_proto_stats stats;
+};
+
+/**
+ * struct dmanic_newest - what was sent last of all that has arrived, of a stream
+ * @time: when it was sent
+ * @seq: its place
+ * @rtt: how long it took
+ */
+struct dmanic_newest {
+	u64 time;
+	u64 seq;
+	u64 rtt;
 };
 
 enum dmanic_peer_state {
@@ -584,15 +626,22 @@ enum dmanic_peer_state {
  * @remote_tag: frames to it
  * @incarnation: of it, 0: never connected
  * @their_mtu: longest frame it takes
- * @mtu: longest frame of both
+ * @own_mtu: longest frame we take, as it was told
+ * @path: longest frame that is not known to get lost on the way
+ * @path_at: when that was found out
+ * @mtu: least of these
  * @super: longest frame to hand to the link
  * @features: of both
  * @operations: ids we may use
  * @refused: enum dmanic_refusal_reason of the last REFUSE, 0: none
  * @since: OPENING, PAIRED: when it began
- * @hello_at: when to send INIT or ANSWER again
+ * @hello_at: when to ask again: HELLO and INIT, or ANSWER
  * @hello_wait: and how long to wait then
- * @hello_now: send it at once
+ * @hello_now: ask at once
+ * @init_now: send INIT at once: its address became known, or may be right still
+ * @sought: everybody was asked where it is, and nobody has answered yet
+ * @init_at: when an INIT was answered because we ask, too
+ * @doubted: when another address claimed its id; 0: never in this connection
  * @heard: when something came with our tag
  * @waiting: since when we wait for something; DMANIC_NEVER: we do not
  * @probed: when a PROBE went out
@@ -604,17 +653,21 @@ enum dmanic_peer_state {
  * @ack_seen: number of the newest ACK that came
  * @rate: see there
  * @backoff: time-outs in a row
- * @progress: when something was acknowledged, or sent into silence
+ * @progress: when something was acknowledged, or sent into silence, or timed out
+ * @moved: when something was acknowledged, or sent with nothing unacknowledged
+ * @reached: since the last time-out it has said that something came
+ * @unreached: weight of time-outs in a row that it answered, see loss_reach()
  * @tail_probed: since then, the end was sent again
- * @newest: when what was sent last of all that has arrived, was sent
- * @newest_seq: its place, and @newest_class its stream
- * @newest_class: see @newest_seq
- * @newest_rtt: how long that took
+ * @newest: of each stream: one may overtake the other in a queue
  * @reorder: quarters of a round trip that frames may overtake each other
+ * @calm: rounds without a duplicate
  * @duplicates: that the other side has seen
+ * @unsent: times in a row that the link could not send
+ * @unsent_until: and does not try again
  * @loss_at: when something flying will be taken for lost
  * @slot: ids of ours
- * @free_slot: which are free: a stack
+ * @free_slot: which are free: a ring of @operations
+ * @first_free: where it begins
  * @nr_free: how many
  * @reply: ids of the other side
  * @their_operations: how many
@@ -627,6 +680,9 @@ enum dmanic_peer_state {
  * @echo_at: when it came
  * @ack_duplicates: counter for ACKs
  * @sender_until: counts in host->senders until then; 0: does not
+ * @heavy_until: counts in host->heavy until then; 0: does not
+ * @brought: bytes that came lately
+ * @brought_at: since then
  * @first: buffers begin here
  */
 struct dmanic_peer {
@@ -638,6 +694,9 @@ struct dmanic_peer {
 	u64 remote_tag;
 	u64 incarnation;
 	u32 their_mtu;
+	u32 own_mtu;
+	u32 path;
+	u64 path_at;
 	u32 mtu;
 	u32 super;
 	u32 features;
@@ -647,6 +706,10 @@ struct dmanic_peer {
 	u64 hello_at;
 	u64 hello_wait;
 	bool hello_now;
+	bool init_now;
+	bool sought;
+	u64 init_at;
+	u64 doubted;
 	u64 heard;
 	u64 waiting;
 	u64 probed;
@@ -659,16 +722,20 @@ struct dmanic_peer {
 	struct dmanic_rate rate;
 	u32 backoff;
 	u64 progress;
+	u64 moved;
+	bool reached;
+	u32 unreached;
 	bool tail_probed;
-	u64 newest;
-	u64 newest_seq;
-	u8 newest_class;
-	u64 newest_rtt;
+	struct dmanic_newest newest[DMANIC_CLASSES];
 	u32 reorder;
+	u32 calm;
 	u32 duplicates;
+	u32 unsent;
+	u64 unsent_until;
 	u64 loss_at;
 	struct dmanic_slot *slot;
 	u16 *free_slot;
+	u32 first_free;
 	u32 nr_free;
 	struct dmanic_reply *reply;
 	u32 their_operations;
@@ -681,6 +748,9 @@ struct dmanic_peer {
 	u64 echo_at;
 	u32 ack_duplicates;
 	u64 sender_until;
+	u64 heavy_until;
+	u64 brought;
+	u64 brought_at;
 	u64 first[];
 };
 
@@ -703,6 +773,7 @@ u64 dmanic_peer_deadline(const struct dmanic_peer *peer, u64 now);
 void dmanic_peer_timer(struct dmanic_peer *peer, u64 now);
 void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *out);
 bool dmanic_peer_idle(const struct dmanic_peer *peer);
+void dmanic_peer_forget(struct dmanic_peer *peer);
 
 /* xfer.c */
 void dmanic_flow_init(struct dmanic_flow *flow);
@@ -710,6 +781,9 @@ void dmanic_peer_submit(struct dmanic_peer *peer, struct dmanic_flow *flow,
 			struct dmanic_xfer *xfer, u64 now);
 void dmanic_peer_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer,
 			u32 status);
+
+/* reply.c */
+struct dmanic_xfer *dmanic_peer_reading(struct dmanic_peer *peer, u32 *at);
 
 /* next.c */
 bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);

@@ -5,8 +5,10 @@
  * Three limits. The receiver's grant shares out its own link, so that many
  * senders do not meet there. The window follows delay, as Swift's does: queues
  * on the way up to the target are no reason to slow down, longer ones are. And
- * loss: below 2 % it says nothing about queues and changes nothing; above, what
- * arrived in a round trip is what the path carries.
+ * loss: below 2 % it says nothing about queues and changes nothing; above, the
+ * window does not grow, and what arrived in a round trip is what the path carries:
+ * for who sees a queue, and above 5 % for everybody, as a queue may be too short to
+ * be seen.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -19,7 +21,10 @@
 #define RATE_PERIOD_NS		10000000000ULL
 #define RATE_LOSS_SHIFT		4
 #define RATE_LOSS_MAX		(20U << RATE_LOSS_SHIFT)	/* 20 of 1000 */
-#define RATE_GRANT_NS		100000000ULL
+#define RATE_LOSS_BAD		(50U << RATE_LOSS_SHIFT)
+#define RATE_GRANT_NS		2000000ULL
+#define RATE_GRANT_OLD		8U	/* part of a budget that may always come */
+#define RATE_CALM_ROUNDS	16U
 
 static u64 rate_floor(const struct dmanic_peer *peer)
 {
@@ -90,19 +95,24 @@ u64 dmanic_rate_rto(const struct dmanic_peer *peer)
 		   least);
 }
 
+/* Of the round so far, as rate->loss */
+static u32 rate_loss(const struct dmanic_rate *rate)
+{
+	u64 total = rate->round_acked + rate->round_lost;
+
+	return total ? (rate->round_lost * 1000 << RATE_LOSS_SHIFT) / total : 0;
+}
+
 /* A round trip's worth has been acknowledged: what does it say */
 static void rate_judge(struct dmanic_peer *peer)
 {
 	u64 target = dmanic_peer_config(peer)->target_ns;
 	struct dmanic_rate *rate = &peer->rate;
 	u64 delay = rate->round_delay, queue;
-	u64 total = rate->round_acked + rate->round_lost;
-	u32 sample;
+	u32 sample = rate_loss(rate);
 
-	if (total) {
-		sample = (rate->round_lost * 1000 << RATE_LOSS_SHIFT) / total;
+	if (rate->round_acked + rate->round_lost)
 		rate->loss = (15 * rate->loss + sample) / 16;
-	}
 	/* What was the shortest may have been of a period that is over */
 	queue = delay == DMANIC_NEVER || delay < rate->rtt_min ? 0 : delay - rate->rtt_min;
 	if (queue > target) {
@@ -110,16 +120,24 @@ static void rate_judge(struct dmanic_peer *peer)
 		rate->window -= rate->window * min((queue - target) * 100 / delay, 50ULL) /
 				100;
 		rate->start = false;
-	} else if (rate->loss > RATE_LOSS_MAX && queue > target / 4) {
+	} else if (rate->loss > RATE_LOSS_BAD ||
+		   (rate->loss > RATE_LOSS_MAX && queue > target / 4)) {
 		rate->window = min(rate->window,
 				   rate->round_acked + rate_floor(peer));
 		rate->start = false;
+	} else if (sample > RATE_LOSS_MAX) {
+		/* Once is no reason to shrink, nor is it the time to grow */
 	} else if (rate->full && !rate->start) {
 		rate->window += 2 * peer->mtu;
 		if (queue < target / 4)
 			rate->window += rate->window / 16;
 	} else if (rate->loss > RATE_LOSS_MAX) {
 		rate->start = false;
+	}
+	/* What came twice was late, not lost; it was so long ago that it may be over */
+	if (++peer->calm >= RATE_CALM_ROUNDS) {
+		peer->reorder = max(peer->reorder - 1, 1U);
+		peer->calm = 0;
 	}
 	if (rate->start && queue > target / 2)
 		rate->start = false;
@@ -137,7 +155,7 @@ void dmanic_rate_round(struct dmanic_peer *peer, u64 acked, u64 now)
 	struct dmanic_rate *rate = &peer->rate;
 
 	rate->round_acked += acked;
-	if (rate->start && rate->full)
+	if (rate->start && rate->full && rate_loss(rate) <= RATE_LOSS_MAX)
 		rate->window = min(rate->window + acked, rate->ceiling);
 	if (now < rate->round || !rate->srtt)
 		return;
@@ -147,6 +165,14 @@ void dmanic_rate_round(struct dmanic_peer *peer, u64 acked, u64 now)
 	rate->round_lost = 0;
 	rate->round_delay = DMANIC_NEVER;
 	rate->full = false;
+}
+
+/* It was given to those that sent at the time: who was silent begins small */
+static u32 rate_granted(const struct dmanic_peer *peer, u64 now)
+{
+	if (now - peer->granted_at <= max(RATE_GRANT_NS, 4 * peer->rate.srtt))
+		return peer->granted;
+	return min(peer->granted, dmanic_peer_config(peer)->budget / RATE_GRANT_OLD);
 }
 
 /**
@@ -160,11 +186,8 @@ u64 dmanic_rate_room(struct dmanic_peer *peer, u64 now)
 {
 	u64 flight = (u64)peer->tx[DMANIC_BULK].flight + peer->tx[DMANIC_URGENT].flight;
 	struct dmanic_rate *rate = &peer->rate;
-	u64 most = peer->granted;
+	u64 most = rate_granted(peer, now);
 
-	/* A grant is of its time: who was silent begins small */
-	if (now - peer->granted_at > RATE_GRANT_NS)
-		most = min_t(u64, most, RATE_INITIAL);
 	if (rate->window < most) {
 		most = rate->window;
 		if (flight + rate_floor(peer) / 2 >= most)

@@ -115,6 +115,8 @@ static enum dmanic_drop receive_act(struct dmanic_peer *peer, u8 class, u64 seq,
 	struct dmanic_rx *rx = &peer->rx[class];
 	u32 i;
 
+	/* What stands before it in its frame is noted, and next not yet behind it */
+	receive_advance(peer, class, now);
 	if (seq == rx->got.next) {
 		if (!dmanic_reply_do(peer, class, record, now))
 			return DMANIC_DROP_ROOM;
@@ -189,15 +191,15 @@ static enum dmanic_drop receive_units(struct dmanic_peer *peer, u8 class,
 	return DMANIC_DROP_NONE;
 }
 
-/* One record; true: it brought something */
+/* One record; @fresh: it brought something. Return: false when there is no room for it. */
 static bool receive_record(struct dmanic_peer *peer, u8 class,
 			   const struct dmanic_record *record, u64 seq,
-			   const struct dmanic_frame *frame, u32 at, u64 now)
+			   const struct dmanic_frame *frame, u32 at, bool *fresh,
+			   u64 now)
 {
 	u64 from = seq, end = seq + dmanic_record_units(record), length;
 	struct dmanic_rx *rx = &peer->rx[class];
 	enum dmanic_drop drop;
-	bool fresh = false;
 
 	while ((length = dmanic_ranges_missing(&rx->got, &from, end))) {
 		drop = DMANIC_DROP_ROOM;
@@ -206,16 +208,16 @@ static bool receive_record(struct dmanic_peer *peer, u8 class,
 					     from - seq, frame, at, now);
 		if (drop) {
 			dmanic_peer_stats(peer)->dropped[drop]++;
-			return fresh;
+			return false;
 		}
 		dmanic_ranges_add(&rx->got, from, from + length);
 		/* What was done at its turn is not to be done again */
 		if (receive_in_order(record) && from == rx->got.next)
 			dmanic_ranges_advance(&rx->got, from + 1);
 		from += length;
-		fresh = true;
+		*fresh = true;
 	}
-	return fresh;
+	return true;
 }
 
 /* Whether to acknowledge now, soon, or not yet */
@@ -227,6 +229,7 @@ static void receive_ack(struct dmanic_peer *peer, const struct dmanic_head *head
 	if (peer->rx[DMANIC_BULK].got.nr || peer->rx[DMANIC_URGENT].got.nr)
 		most = 4 * peer->mtu;
 	peer->ack_units += head->payload_length + head->head_length;
+	dmanic_ack_brought(peer, head->payload_length + head->head_length, now);
 	if (odd || (head->flags & DMANIC_WIRE_NOW) || peer->ack_units >= most)
 		peer->ack_now = true;
 	else if (peer->ack_at == DMANIC_NEVER)
@@ -251,7 +254,8 @@ static enum dmanic_drop receive_payload(struct dmanic_peer *peer, u8 class,
 	return DMANIC_DROP_CORRUPT;
 }
 
-static void receive_records(struct dmanic_peer *peer, u8 class,
+/* All records; as receive_record() */
+static bool receive_records(struct dmanic_peer *peer, u8 class,
 			    const struct dmanic_frame *frame,
 			    const struct dmanic_head *head,
 			    const struct dmanic_data *data, bool *fresh, u64 now)
@@ -259,14 +263,16 @@ static void receive_records(struct dmanic_peer *peer, u8 class,
 	u32 i, at = DMANIC_WIRE_DATA_HEAD, payload = head->head_length;
 	struct dmanic_record record;
 	u64 seq = data->seq;
+	bool room = true;
 
 	for (i = 0; i < data->records; i++) {
 		if (dmanic_record_decode(frame->head, head, &at, &record))
-			return;
-		*fresh |= receive_record(peer, class, &record, seq, frame, payload, now);
+			return room;
+		room &= receive_record(peer, class, &record, seq, frame, payload, fresh, now);
 		seq += dmanic_record_units(&record);
 		payload += dmanic_record_payload(&record);
 	}
+	return room;
 }
 
 /**
@@ -286,7 +292,7 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 	struct dmanic_rx *rx = &peer->rx[class];
 	struct dmanic_data data;
 	enum dmanic_drop drop;
-	bool fresh = false;
+	bool fresh = false, room;
 	u32 ranges;
 	u64 end, next;
 
@@ -306,9 +312,10 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 	peer->echo_at = now;
 	ranges = rx->got.nr;
 	next = rx->got.next;
-	receive_records(peer, class, frame, head, &data, &fresh, now);
+	room = receive_records(peer, class, frame, head, &data, &fresh, now);
 	receive_advance(peer, class, now);
-	if (!fresh) {
+	/* What there was no room for has to come again */
+	if (!fresh && room) {
 		peer->ack_duplicates++;
 		dmanic_peer_stats(peer)->duplicates++;
 	}

@@ -268,6 +268,27 @@ void dmanic_reply_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32
 }
 
 /**
+ * dmanic_peer_reading() - what is held for READs of the other side
+ * @peer: the other side
+ * @at: zero at first; then where to go on
+ *
+ * So that a link can look whether it may be: dmanic_peer_cancel() lets go of it.
+ *
+ * Return: the next, as env->read_begin() was given; NULL: that is all.
+ */
+struct dmanic_xfer *dmanic_peer_reading(struct dmanic_peer *peer, u32 *at)
+{
+	struct dmanic_reply *reply;
+
+	while (peer->nr_replies && *at < dmanic_peer_config(peer)->operations) {
+		reply = &peer->reply[(*at)++];
+		if (reply->used && reply->reading)
+			return &reply->xfer;
+	}
+	return NULL;
+}
+
+/**
  * dmanic_reply_drop_all() - the connection is gone: nothing is owed
  * @peer: whose
  */

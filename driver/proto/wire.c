@@ -310,8 +310,9 @@ u32 dmanic_ack_encode(void *frame, u64 tag, const struct dmanic_ack *ack)
 	wire->held = cpu_to_be32(ack->held);
 	wire->window = cpu_to_be32(ack->window);
 	wire->duplicates = cpu_to_be32(ack->duplicates);
+	wire->mtu = cpu_to_be16(ack->mtu);
 	for (i = 0; i < DMANIC_CLASSES; i++) {
-		wire->nr[i] = cpu_to_be16(ack->stream[i].nr);
+		wire->nr[i] = ack->stream[i].nr;
 		wire->stream[i].next = cpu_to_be64(ack->stream[i].next);
 		wire->stream[i].reject = cpu_to_be64(ack->stream[i].reject);
 		wire->stream[i].corrupt = cpu_to_be64(ack->stream[i].corrupt);
@@ -347,14 +348,15 @@ enum dmanic_drop dmanic_ack_decode(const void *frame, const struct dmanic_head *
 	ack->held = be32_to_cpu(wire->held);
 	ack->window = be32_to_cpu(wire->window);
 	ack->duplicates = be32_to_cpu(wire->duplicates);
+	ack->mtu = be16_to_cpu(wire->mtu);
 	for (i = 0; i < DMANIC_CLASSES; i++) {
-		ack->stream[i].nr = be16_to_cpu(wire->nr[i]);
+		ack->stream[i].nr = wire->nr[i];
 		ack->stream[i].next = be64_to_cpu(wire->stream[i].next);
 		ack->stream[i].reject = be64_to_cpu(wire->stream[i].reject);
 		ack->stream[i].corrupt = be64_to_cpu(wire->stream[i].corrupt);
 		nr += ack->stream[i].nr;
 	}
-	if (nr > DMANIC_WIRE_RANGES)
+	if (nr > DMANIC_WIRE_RANGES || ack->mtu < DMANIC_WIRE_MTU_MIN)
 		return DMANIC_DROP_BAD;
 	if (head->head_length != sizeof(*wire) + nr * sizeof(wire->range[0]))
 		return DMANIC_DROP_SHORT;

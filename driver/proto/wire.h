@@ -240,6 +240,7 @@ struct dmanic_ack_stream {
  *	last ACK
  * @window: bytes of both streams that may be under way
  * @duplicates: frames that brought nothing new, since the connection was made
+ * @mtu: longest frame that its sender takes now
  * @stream: of each class
  * @range: received beyond next: first those of class 0, then of class 1;
  *	relative to the stream's next
@@ -250,6 +251,7 @@ struct dmanic_ack {
 	u32 held;
 	u32 window;
 	u32 duplicates;
+	u16 mtu;
 	struct dmanic_ack_stream stream[DMANIC_CLASSES];
 	struct {
 		u32 after;

@@ -70,7 +70,8 @@ struct wire_ack {
 	__be32 held;
 	__be32 window;
 	__be32 duplicates;
-	__be16 nr[DMANIC_CLASSES];
+	__u8 nr[DMANIC_CLASSES];
+	__be16 mtu;
 	struct {
 		__be64 next;
 		__be64 reject;

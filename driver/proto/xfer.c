@@ -11,6 +11,11 @@
 
 #include "internal.h"
 
+/* Ids that bulk operations leave to urgent ones */
+#define XFER_URGENT_IDS		8U
+/* Of all ids, one flow's questions have this part at most */
+#define XFER_FLOW_PART		4U
+
 /**
  * dmanic_flow_init() - an empty flow
  * @flow: it; of one peer and one class
@@ -19,6 +24,7 @@ void dmanic_flow_init(struct dmanic_flow *flow)
 {
 	INIT_LIST_HEAD(&flow->xfers);
 	INIT_LIST_HEAD(&flow->turn);
+	flow->asking = 0;
 }
 
 /* At least one unit, so that an empty one has a place, too */
@@ -83,9 +89,34 @@ void dmanic_peer_submit(struct dmanic_peer *peer, struct dmanic_flow *flow,
 		dmanic_handshake_begin(peer, now);
 }
 
+/**
+ * dmanic_xfer_ids() - all ids are free
+ * @peer: whose; peer->operations is how many
+ */
+void dmanic_xfer_ids(struct dmanic_peer *peer)
+{
+	peer->first_free = 0;
+	for (peer->nr_free = 0; peer->nr_free < peer->operations; peer->nr_free++)
+		peer->free_slot[peer->nr_free] = peer->nr_free;
+}
+
 static struct dmanic_slot *xfer_slot(struct dmanic_peer *peer, u32 id)
 {
 	return &peer->slot[id & 0xffff];
+}
+
+/*
+ * A question has its id until all of the answer is there: one flow must not have them
+ * all, nor bulk operations what urgent ones need.
+ */
+static bool xfer_may_begin(const struct dmanic_peer *peer, const struct dmanic_xfer *xfer)
+{
+	u32 part = peer->operations / XFER_FLOW_PART, kept = 0;
+
+	if (xfer->class == DMANIC_BULK)
+		kept = min(XFER_URGENT_IDS, part);
+	return peer->nr_free > kept &&
+	       (!xfer_asks(xfer) || xfer->flow->asking < max(part, 1U));
 }
 
 static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
@@ -93,9 +124,11 @@ static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	struct dmanic_slot *slot;
 	u16 number;
 
-	if (!peer->nr_free)
+	if (!xfer_may_begin(peer, xfer))
 		return false;
-	number = peer->free_slot[--peer->nr_free];
+	number = peer->free_slot[peer->first_free];
+	peer->first_free = (peer->first_free + 1) % peer->operations;
+	peer->nr_free--;
 	slot = &peer->slot[number];
 	slot->id = ((slot->id >> 16) + 1) << 16 | number;
 	slot->used = true;
@@ -104,6 +137,8 @@ static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	slot->until = 0;
 	slot->class = xfer->class;
 	slot->asks = xfer_asks(xfer);
+	slot->flow = xfer->flow;
+	xfer->flow->asking += slot->asks;
 	slot->answered = false;
 	slot->left = xfer->length;
 	INIT_LIST_HEAD(&slot->late);
@@ -149,7 +184,10 @@ static void slot_check(struct dmanic_peer *peer, struct dmanic_slot *slot)
 		xfer_complete(peer, slot->xfer);
 	list_del_init(&slot->late);
 	slot->used = false;
-	peer->free_slot[peer->nr_free++] = slot->id & 0xffff;
+	slot->flow->asking -= slot->asks;
+	/* The one that is free for longest is used next: the other side has let go of it */
+	peer->free_slot[(peer->first_free + peer->nr_free++) % peer->operations] =
+		slot->id & 0xffff;
 }
 
 /**
@@ -336,6 +374,9 @@ u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most)
 		units = xfer_enter_one(peer, xfer, most);
 		if (!list_empty(&flow->turn))
 			list_move_tail(&flow->turn, &tx->turns);
+		/* So do those who are owed data */
+		if (xfer->kind == DMANIC_XFER_REPLY && !xfer->whole)
+			list_move_tail(&xfer->entry, &flow->xfers);
 		if (units)
 			return units;
 		xfer_check(peer, xfer);
@@ -545,6 +586,8 @@ void dmanic_xfer_end_all(struct dmanic_peer *peer, u32 status)
 		xfer_end_queued(peer, &peer->tx[class], status);
 	for (i = 0; i < operations; i++) {
 		xfer = peer->slot[i].xfer;
+		if (peer->slot[i].used)
+			peer->slot[i].flow->asking -= peer->slot[i].asks;
 		peer->slot[i].xfer = NULL;
 		peer->slot[i].used = false;
 		if (!xfer)

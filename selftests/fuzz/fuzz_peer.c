@@ -5,7 +5,8 @@
  * The input is a list of steps, each a byte that says what and then what that
  * needs: a frame as it is, or with the right tag and checksums (what a hostile
  * neighbour with a connection can send); time; operations of ours; giving them
- * up; letting the other side answer as it should. In the end every operation has
+ * up; letting the other side answer as it should; another MTU; a frame that the link
+ * cannot send. In the end every operation has
  * been completed once and no READ is held.
  */
 #define PAIR_FRAMES	512	/* less to clear for each input */
@@ -20,6 +21,7 @@ struct input {
 
 static u8 memory[PAIR_MEMORY];
 static struct dmanic_xfer xfers[FUZZ_XFERS];
+static struct dmanic_lookup lookups[FUZZ_XFERS];
 static u32 nr_xfers;
 
 static u8 take(struct input *input)
@@ -60,16 +62,20 @@ static void step_frame(struct input *input, bool right)
 static void step_submit(struct input *input)
 {
 	struct dmanic_xfer *xfer;
+	u8 kind;
 
 	if (nr_xfers == FUZZ_XFERS)
 		return;
 	xfer = &xfers[nr_xfers++];
 	*xfer = pair_write(memory, take(input) * 50, take(input) * 100);
-	xfer->kind = take(input) % 4;
+	kind = take(input) % 8;
+	xfer->kind = kind == DMANIC_XFER_LOOKUP ? kind : kind % 4;
+	xfer->lookup = &lookups[nr_xfers - 1];
 	xfer->class = take(input) % 2;
 	xfer->notifies = xfer->kind == DMANIC_XFER_WRITE && take(input) % 2;
 	xfer->opcode = DMANIC_OP_FETCH_ADD;
-	if (xfer->kind == DMANIC_XFER_NOTIFY || xfer->kind == DMANIC_XFER_ATOMIC)
+	if (xfer->kind == DMANIC_XFER_NOTIFY || xfer->kind == DMANIC_XFER_ATOMIC ||
+	    xfer->kind == DMANIC_XFER_LOOKUP)
 		xfer->length = 0;
 	pair_submit(0, xfer);
 	pair_pump(0);
@@ -92,6 +98,25 @@ static void step_time(struct input *input)
 {
 	pair_now += 1ULL << take(input) % 32;
 	dmanic_peer_timer(pair[0].peer, pair_now);
+	pair_pump(0);
+}
+
+static void step_mtu(struct input *input)
+{
+	u32 mtu = DMANIC_WIRE_MTU_MIN + take(input) * 2;
+
+	dmanic_host_set_mtu(&pair[0].host, mtu, take(input) * 40);
+	dmanic_peer_set_mtu(pair[0].peer);
+	pair_pump(0);
+}
+
+static void step_unsent(void)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+
+	if (dmanic_peer_next(pair[0].peer, pair_now, &out))
+		dmanic_peer_unsent(pair[0].peer, &out, pair_now);
 	pair_pump(0);
 }
 
@@ -124,7 +149,7 @@ int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length)
 	pair[0].host.env = &env;
 	nr_xfers = 0;
 	while (input.left) {
-		switch (take(&input) % 8) {
+		switch (take(&input) % 10) {
 		case 0:
 			step_frame(&input, false);
 			break;
@@ -144,6 +169,12 @@ int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length)
 			break;
 		case 7:
 			pair_settle();
+			break;
+		case 8:
+			step_mtu(&input);
+			break;
+		case 9:
+			step_unsent();
 			break;
 		}
 		while (pair[0].nr_sent > 64)

@@ -24,6 +24,7 @@
 
 struct pair_frame {
 	u64 from;
+	u64 to;
 	u32 length;
 	u8 *bytes;
 };
@@ -45,6 +46,7 @@ struct pair_side {
 	enum dmanic_peer_event event;
 	u32 events;
 	u32 refuse;		/* status of every access */
+	u32 tags_told;		/* frames to everybody that had a tag */
 	struct pair_frame sent[PAIR_FRAMES];
 	u32 nr_sent;
 };
@@ -277,13 +279,29 @@ static inline void pair_end(void)
 	}
 }
 
-static inline void pair_keep(struct pair_side *side, const u8 *bytes, u32 length)
+/*
+ * Nobody but the other side may learn a tag: of a frame to everybody, in its head
+ * or where a HELLO has its sender's
+ */
+static inline bool pair_has_tag(const u8 *bytes)
+{
+	u32 i;
+
+	for (i = 0; i < 8; i++)
+		if (bytes[16 + i] || bytes[40 + i])
+			return true;
+	return bytes[1] != DMANIC_WIRE_HELLO;
+}
+
+static inline void pair_keep(struct pair_side *side, u64 to, const u8 *bytes, u32 length)
 {
 	struct pair_frame *frame = &side->sent[side->nr_sent];
 
 	if (side->nr_sent == PAIR_FRAMES)
 		abort();
 	frame->from = side->address;
+	frame->to = to;
+	side->tags_told += to == DMANIC_EVERYBODY && pair_has_tag(bytes);
 	frame->length = length;
 	frame->bytes = malloc(length);
 	memcpy(frame->bytes, bytes, length);
@@ -314,7 +332,7 @@ static inline void pair_send(struct pair_side *side, const struct dmanic_out *ou
 		if (out->seal)
 			dmanic_data_seal(bytes, out->crc ? &crc : NULL);
 		memcpy(bytes + out->head_length, payload + from, length);
-		pair_keep(side, bytes, out->head_length + length);
+		pair_keep(side, out->to, bytes, out->head_length + length);
 		from += length;
 	} while (from < out->payload_length);
 }
@@ -347,12 +365,13 @@ static inline void pair_feed(u32 i, u64 from, const u8 *bytes, u32 length)
 		pair_send(&pair[i], &answer);
 }
 
-/* Frame @k that side @i sent arrives; it stays in the list */
+/* Frame @k that side @i sent arrives, if it is for the other; it stays in the list */
 static inline void pair_deliver(u32 i, u32 k)
 {
 	struct pair_frame *frame = &pair[i].sent[k];
 
-	pair_feed(!i, frame->from, frame->bytes, frame->length);
+	if (frame->to == DMANIC_EVERYBODY || frame->to == pair[!i].address)
+		pair_feed(!i, frame->from, frame->bytes, frame->length);
 	pair_pump(!i);
 }
 

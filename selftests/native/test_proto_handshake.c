@@ -35,9 +35,24 @@ static void consistent(void)
 	EXPECT_EQ(a->operations, b->operations);
 }
 
+/* Each side knows where the other is */
+static void know(void)
+{
+	pair[0].peer->address = pair[1].address;
+	pair[1].peer->address = pair[0].address;
+}
+
+static void restart(u32 i, u64 incarnation)
+{
+	struct dmanic_proto_config config = { .mtu = 1500, .super = 9000 };
+
+	pair_start(i, incarnation, config);
+}
+
 TEST(handshake__three_frames)
 {
 	pair_begin();
+	know();
 	put(0, &xfer[0]);
 	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPENING);
 	pair_pump(0);
@@ -92,7 +107,7 @@ static void choose(u32 choice)
 	}
 }
 
-static void interleaving(u32 sequence, bool both)
+static void interleaving(u32 sequence, bool both, bool known)
 {
 	/* Little memory, for this is done often */
 	struct dmanic_proto_config config = { .operations = 4, .extents = 16, .sent = 16,
@@ -100,6 +115,8 @@ static void interleaving(u32 sequence, bool both)
 	u32 i;
 
 	pair_begin_with(config);
+	if (known)
+		know();
 	put(0, &xfer[0]);
 	if (both)
 		put(1, &xfer[1]);
@@ -116,6 +133,7 @@ static void interleaving(u32 sequence, bool both)
 	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
 	EXPECT_EQ(pair[1].placed, 8);
 	EXPECT_EQ(pair[1].completed, both);
+	EXPECT_EQ(pair[0].tags_told + pair[1].tags_told, 0);
 	pair_end();
 }
 
@@ -126,8 +144,9 @@ TEST(handshake__all_interleavings)
 	for (i = 0; i < STEPS; i++)
 		end *= CHOICES;
 	for (i = 0; i < end && !unit_failed; i++) {
-		interleaving(i, false);
-		interleaving(i, true);
+		interleaving(i, i / 7 % 2, false);
+		interleaving(i, false, true);
+		interleaving(i, true, true);
 		if (unit_failed)
 			printf("# sequence %u\n", i);
 	}
@@ -136,6 +155,7 @@ TEST(handshake__all_interleavings)
 TEST(handshake__simultaneous)
 {
 	pair_begin();
+	know();
 	put(0, &xfer[0]);
 	put(1, &xfer[1]);
 	pair_pump(0);
@@ -146,6 +166,84 @@ TEST(handshake__simultaneous)
 	EXPECT(pair_open());
 	consistent();
 	EXPECT_EQ(pair[0].host.stats.connections, 1);
+	pair_end();
+}
+
+/* Who only listens must not learn a tag: he could speak for the other side */
+TEST(handshake__asks_where_before_it_tells_a_tag)
+{
+	pair_begin();
+	put(0, &xfer[0]);
+	pair_pump(0);
+	ASSERT_EQ(pair[0].nr_sent, 1);
+	EXPECT_EQ(pair_type(0, 0), DMANIC_WIRE_HELLO);
+	EXPECT(pair[0].sent[0].to == DMANIC_EVERYBODY);
+	pair_deliver(0, 0);
+	ASSERT_EQ(pair[1].nr_sent, 1);
+	EXPECT_EQ(pair_type(1, 0), DMANIC_WIRE_HELLO);
+	pair_deliver(1, 0);
+	ASSERT_EQ(pair[0].nr_sent, 2);
+	EXPECT_EQ(pair_type(0, 1), DMANIC_WIRE_INIT);
+	EXPECT(pair[0].sent[1].to == pair[1].address);
+	/* All of it is lost, for as long as it takes */
+	pair_wait(1900 * PAIR_MS);
+	EXPECT_EQ(pair[0].tags_told, 0);
+	EXPECT_EQ(pair[0].completed, 0);
+	pair_settle();
+	EXPECT_EQ(pair[0].completed, 1);
+	pair_end();
+}
+
+/* It is elsewhere than it was: what goes there is not what was told before */
+TEST(handshake__moved_peer_gets_another_tag)
+{
+	u64 tag;
+
+	pair_begin();
+	pair[0].peer->address = 555;
+	put(0, &xfer[0]);
+	pair_pump(0);
+	ASSERT_EQ(pair[0].nr_sent, 1);
+	EXPECT_EQ(pair_type(0, 0), DMANIC_WIRE_INIT);
+	tag = pair[0].peer->local_tag;
+	pair_run(30 * PAIR_MS);
+	EXPECT(pair_open());
+	EXPECT(pair[0].peer->local_tag != tag);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(pair[0].tags_told, 0);
+	pair_end();
+}
+
+/* He says where a node is who was not asked, or says it twice */
+TEST(handshake__unasked_hello_moves_nobody)
+{
+	struct dmanic_hello hello = {
+		.node = 1, .to = 0, .incarnation = 1, .mtu = 1500, .operations = 1,
+		.version_min = 1, .version_max = 1, .window = 1000,
+	};
+	u8 bytes[1024];
+	u32 length;
+	u64 tag;
+
+	pair_begin();
+	know();
+	put(0, &xfer[0]);
+	pair_pump(0);
+	tag = pair[0].peer->local_tag;
+	length = dmanic_hello_encode(bytes, DMANIC_WIRE_HELLO, DMANIC_WIRE_REPLY, 0, &hello);
+	pair_feed(0, 666, bytes, length);
+	EXPECT_EQ(pair[0].peer->address, 101);
+	pair_wait(15 * PAIR_MS);
+	pair_feed(0, 666, bytes, length);
+	EXPECT_EQ(pair[0].peer->address, 666);
+	EXPECT(pair[0].peer->local_tag != tag);
+	tag = pair[0].peer->local_tag;
+	pair_feed(0, 667, bytes, length);
+	EXPECT_EQ(pair[0].peer->address, 666);
+	EXPECT(pair[0].peer->local_tag == tag);
+	/* The right one is found in the end */
+	pair_run(100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
 	pair_end();
 }
 
@@ -174,6 +272,7 @@ TEST(handshake__old_frames_change_nothing)
 	u64 tag;
 
 	pair_begin();
+	know();
 	put(0, &xfer[0]);
 	pair_pump(0);
 	pair_deliver(0, 0);
@@ -194,7 +293,7 @@ TEST(handshake__old_frames_change_nothing)
 	EXPECT(pair_open());
 	EXPECT_EQ(pair[1].placed, 8);
 	/* After a restart of the target they mean nothing at all */
-	pair_start(1, 2001, (struct dmanic_proto_config) { .mtu = 1500, .super = 9000 });
+	restart(1, 2001);
 	for (i = 0; i < nr; i++)
 		pair_feed(1, old[i].from, old[i].bytes, old[i].length);
 	EXPECT_EQ(pair[1].placed, 0);
@@ -206,11 +305,9 @@ TEST(handshake__old_frames_change_nothing)
 
 TEST(handshake__restart_is_told_from_reconnect)
 {
-	struct dmanic_proto_config config = { .mtu = 1500, .super = 9000 };
-
 	pair_begin();
 	pair_connect();
-	pair_start(1, 2001, config);
+	restart(1, 2001);
 	put(0, &xfer[0]);
 	put(0, &xfer[1]);
 	pair_settle();
@@ -228,7 +325,7 @@ TEST(handshake__restart_is_told_from_reconnect)
 	EXPECT_EQ(xfer[3].status, DMANIC_STATUS_PEER_RESTARTED);
 	EXPECT_EQ(pair[1].placed, 8);
 	/* The same machine, which only forgot */
-	pair_start(1, 2001, config);
+	restart(1, 2001);
 	put(0, &xfer[4]);
 	pair_settle();
 	EXPECT_EQ(xfer[4].status, DMANIC_STATUS_PEER_DEAD);
@@ -238,11 +335,9 @@ TEST(handshake__restart_is_told_from_reconnect)
 /* Who restarted is answered as soon as it asks, though we think it lives */
 TEST(handshake__restarted_peer_asks)
 {
-	struct dmanic_proto_config config = { .mtu = 1500, .super = 9000 };
-
 	pair_begin();
 	pair_connect();
-	pair_start(0, 1001, config);
+	restart(0, 1001);
 	pair_now += 100 * PAIR_MS;
 	put(0, &xfer[0]);
 	pair_run(100 * PAIR_MS);
@@ -263,7 +358,7 @@ static struct dmanic_hello forged(void)
 TEST(handshake__forged_frames_end_nothing)
 {
 	struct dmanic_hello hello = forged();
-	struct dmanic_ack ack = { .number = 1000, .window = 1 };
+	struct dmanic_ack ack = { .number = 1000, .window = 1, .mtu = 1500 };
 	u64 local, remote;
 	u8 bytes[1024];
 	u32 i, length;
@@ -279,7 +374,7 @@ TEST(handshake__forged_frames_end_nothing)
 		pair_feed(1, 666, bytes, length);
 		length = dmanic_reset_encode(bytes, local + i, 0, 5);
 		pair_feed(1, 100, bytes, length);
-		length = dmanic_reset_encode(bytes, remote, 0, 5);
+		length = dmanic_reset_encode(bytes, remote + 1 + i, 0, 5);
 		pair_feed(1, 666, bytes, length);
 		length = dmanic_ack_encode(bytes, local, &ack);
 		pair_feed(1, 666, bytes, length);
@@ -290,9 +385,39 @@ TEST(handshake__forged_frames_end_nothing)
 	EXPECT(pair[1].peer->local_tag == local);
 	EXPECT(pair[1].peer->remote_tag == remote);
 	EXPECT(pair[1].host.stats.dropped[DMANIC_DROP_STRANGER] >= 300);
-	/* A rival is told of, and strangers get few answers */
-	EXPECT_EQ(pair[1].event, DMANIC_PEER_RIVAL);
-	EXPECT(pair[1].nr_sent <= 64);
+	/* Strangers get few answers; the one in doubt says that it lives */
+	EXPECT(pair[1].nr_sent <= 2 * 64);
+	pair_run(3000 * PAIR_MS);
+	EXPECT(pair[1].peer->local_tag == local);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_OPEN);
+	pair_end();
+}
+
+/* A link that has no room for another peer may take one that only was asked */
+TEST(handshake__who_only_was_asked_is_idle)
+{
+	struct dmanic_hello hello = forged();
+	u8 bytes[1024];
+	u32 length;
+
+	pair_begin();
+	EXPECT(dmanic_peer_idle(pair[1].peer));
+	length = dmanic_hello_encode(bytes, DMANIC_WIRE_INIT, 0, 0, &hello);
+	pair_feed(1, 666, bytes, length);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_OPENING);
+	EXPECT(dmanic_peer_idle(pair[1].peer));
+	EXPECT(pair[1].peer->incarnation == 0);
+	put(1, &xfer[0]);
+	EXPECT(!dmanic_peer_idle(pair[1].peer));
+	pair_run(100 * PAIR_MS);
+	EXPECT(pair_open());
+	EXPECT(!dmanic_peer_idle(pair[0].peer));
+	/* A tag that was told is worth nothing any more */
+	restart(1, 2001);
+	pair_feed(1, 666, bytes, length);
+	dmanic_peer_forget(pair[1].peer);
+	EXPECT(pair[1].peer->local_tag == 0);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_CLOSED);
 	pair_end();
 }
 
@@ -336,6 +461,7 @@ TEST(handshake__refused)
 	u32 length;
 
 	pair_begin();
+	know();
 	put(0, &xfer[0]);
 	pair_pump(0);
 	length = dmanic_refuse_encode(bytes, pair[0].peer->local_tag, &refuse);

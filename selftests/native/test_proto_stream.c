@@ -602,7 +602,7 @@ TEST(stream__hostile_records_are_counted)
 
 TEST(stream__ack_of_what_was_not_sent)
 {
-	struct dmanic_ack ack = { .number = 1000, .window = 1 };
+	struct dmanic_ack ack = { .number = 1000, .window = 1, .mtu = 1500 };
 	struct dmanic_tx *tx;
 	u8 bytes[1024];
 	u32 length;

@@ -9,6 +9,10 @@
 
 /* Frames of an operation that failed are gone from the network after this time */
 #define LOAD_REST_NS	(20 * SIM_MS)
+/* Whatever happens, an operation ends after this time, without what it waits for before */
+#define LOAD_END_NS	(4 * SIM_DEAD)
+/* A node is not thought dead unless something was wrong with it that lately */
+#define LOAD_TROUBLE_NS	(3 * SIM_DEAD)
 
 u64 sim_area_bytes(void)
 {
@@ -31,6 +35,17 @@ struct sim_op *sim_op_at(struct sim_peer *from, u64 area)
 		}
 	}
 	return NULL;
+}
+
+/* @at: zero at first. Flows of a node to another, one after the other; NULL: no more */
+struct sim_flow *sim_flow_next(struct sim_peer *peer, u32 *at)
+{
+	return peer->flow && *at < sim.config.flows ? &peer->flow[(*at)++] : NULL;
+}
+
+bool sim_ended_ok(u64 serial)
+{
+	return serial < sim.serials && sim.serial[serial];
 }
 
 static void load_flows(struct sim_node *node, struct sim_node *other)
@@ -73,6 +88,9 @@ void sim_load_setup(void)
 	}
 	for (i = 0; i < sim.config.nodes; i++)
 		sim.node[i].memory = calloc(1, sim.node[i].memory_bytes + 8);
+	/* Some runs end after a time */
+	sim.serials = sim.config.operations < 1 << 24 ? sim.config.operations + 1 : 0;
+	sim.serial = calloc(1, sim.serials + 1);
 }
 
 /* ---- posting ---- */
@@ -110,6 +128,12 @@ static void load_kind(struct sim_op *op)
 		xfer->length = 0;
 		xfer->payload = 1;
 		xfer->compare = op->serial;
+	} else if (kind == 10) {
+		xfer->kind = DMANIC_XFER_LOOKUP;
+		xfer->length = 0;
+		xfer->lookup = &op->lookup;
+		op->lookup = (struct dmanic_lookup) { .secret = { SIM_KEY } };
+		snprintf(op->lookup.name, sizeof(op->lookup.name), "%llu", op->serial);
 	} else if (kind < 7 && kind > 3) {
 		xfer->kind = DMANIC_XFER_READ;
 		xfer->segment = 2;
@@ -133,6 +157,11 @@ static void load_bad(struct sim_op *op)
 {
 	if (!sim_chance(sim.config.bad, 1000) || op->xfer.kind == DMANIC_XFER_NOTIFY)
 		return;
+	if (op->xfer.kind == DMANIC_XFER_LOOKUP) {
+		op->lookup.secret[0] = 1;
+		op->want = DMANIC_STATUS_ACCESS;
+		return;
+	}
 	if (sim_random() % 2) {
 		op->xfer.key = 1;
 		op->want = DMANIC_STATUS_ACCESS;
@@ -204,11 +233,21 @@ static void load_next(struct sim_op *op)
 {
 	if (sim.posted >= sim.config.operations || sim.stop || op->busy)
 		return;
+	if (sim.config.every_ns && op->serial) {
+		sim_timer((sim.now / sim.config.every_ns + 1) * sim.config.every_ns,
+			  load_rested, op);
+		return;
+	}
 	if (op->rest_until > sim.now) {
 		sim_timer(op->rest_until, load_rested, op);
 		return;
 	}
 	load_post(op);
+}
+
+static void load_late(void *arg)
+{
+	sim_load_start(arg);
 }
 
 /* Also after a restart: then all of it begins anew */
@@ -217,6 +256,10 @@ void sim_load_start(struct sim_node *node)
 	struct sim_peer *peer;
 	u32 i, k;
 
+	if (node->id == sim.config.nodes - 1 && sim.now < sim.config.late_ns) {
+		sim_timer(sim.config.late_ns, load_late, node);
+		return;
+	}
 	for (peer = node->peers; peer; peer = peer->next) {
 		for (i = 0; peer->flow && i < sim.config.flows; i++) {
 			if (!peer->flow[i].flow.turn.next)
@@ -275,11 +318,18 @@ static void end_ok(struct sim_op *op)
 		SIM_CHECK(op->arrived == xfer->length, "read %llu: %llu of %llu bytes",
 			  op->serial, op->arrived, xfer->length);
 		break;
+	case DMANIC_XFER_LOOKUP:
+		SIM_CHECK(op->lookup.key == op->serial &&
+			  op->lookup.length == op->flow->peer->other->id,
+			  "lookup %llu found %llu", op->serial, op->lookup.key);
+		break;
 	default:
 		SIM_CHECK(op->done == 1, "atomic %llu done %u times", op->serial, op->done);
 		SIM_CHECK(xfer->result == op->found, "atomic %llu told %llu, not %llu",
 			  op->serial, xfer->result, op->found);
 	}
+	if (op->serial < sim.serials)
+		sim.serial[op->serial] = true;
 	sim.ok++;
 	sim.bytes_ok += xfer->length;
 }
@@ -307,6 +357,11 @@ static void end_memory(const struct sim_op *op)
 	}
 }
 
+static bool end_troubled(const struct sim_node *node)
+{
+	return node->silent || (node->trouble && sim.now - node->trouble < LOAD_TROUBLE_NS);
+}
+
 static void end_failed(struct sim_op *op)
 {
 	u32 status = op->xfer.status;
@@ -319,8 +374,9 @@ static void end_failed(struct sim_op *op)
 		return;
 	if (op->changing && status == DMANIC_STATUS_SOURCE_CHANGED)
 		return;
-	SIM_CHECK(sim.config.deaths && (status == DMANIC_STATUS_PEER_DEAD ||
-					status == DMANIC_STATUS_PEER_RESTARTED),
+	SIM_CHECK((end_troubled(op->flow->node) || end_troubled(op->flow->peer->other)) &&
+		  (status == DMANIC_STATUS_PEER_DEAD ||
+		   status == DMANIC_STATUS_PEER_RESTARTED),
 		  "operation %llu of kind %u ended with status %u", op->serial,
 		  op->xfer.kind, status);
 }
@@ -335,12 +391,17 @@ void sim_load_ended(struct sim_node *node)
 		op = node->ended[i];
 		sim.ended++;
 		sim.last_end = sim.now;
+		SIM_CHECK(sim.now - op->posted <= LOAD_END_NS || op->flow->node->silent,
+			  "operation %llu ended after %llu ms", op->serial,
+			  (sim.now - op->posted) / SIM_MS);
 		sim.digest = (sim.digest ^ op->serial ^ sim.now) * 0x100000001b3ULL;
 		if (op->xfer.status) {
 			end_failed(op);
 		} else {
 			end_ok(op);
-			end_memory(op);
+			/* A target that restarted since then has begun with zeros */
+			if (op->flow->peer->other->trouble < op->posted)
+				end_memory(op);
 		}
 	}
 	while (node->nr_ended) {
@@ -358,14 +419,22 @@ bool sim_load_done(void)
 /* Nothing is left anywhere */
 void sim_load_check_end(void)
 {
+	struct sim_flow *flow;
 	struct sim_peer *peer;
-	u32 i;
+	u64 word;
+	u32 i, at;
 
 	for (i = 0; i < sim.config.nodes; i++) {
 		SIM_CHECK(!sim.node[i].reads, "node %u holds %llu READs", i,
 			  sim.node[i].reads);
-		for (peer = sim.node[i].peers; peer; peer = peer->next)
+		for (peer = sim.node[i].peers; peer; peer = peer->next) {
 			SIM_CHECK(!peer->peer->nr_replies, "node %u owes %u of %u", i,
 				  peer->peer->nr_replies, peer->other->id);
+			for (at = 0; (flow = sim_flow_next(peer, &at));) {
+				memcpy(&word, peer->other->memory + flow->word, 8);
+				SIM_CHECK(word == flow->did, "word of node %u in %u", i,
+					  peer->other->id);
+			}
+		}
 	}
 }

@@ -250,6 +250,8 @@ static u32 node_notify(struct dmanic_peer *peer, const struct dmanic_record *rec
 
 	if (record->key != SIM_KEY)
 		return DMANIC_STATUS_ACCESS;
+	SIM_CHECK(!sim_ended_ok(record->value), "notify %llu raised after its end",
+		  record->value);
 	if (!op || !op->busy)
 		return DMANIC_STATUS_OK; /* it was given up */
 	SIM_CHECK(!op->want, "notify of operation %llu that was refused", op->serial);
@@ -263,15 +265,32 @@ static u32 node_notify(struct dmanic_peer *peer, const struct dmanic_record *rec
 	return DMANIC_STATUS_OK;
 }
 
+static struct sim_flow *flow_by_word(struct sim_peer *from, u64 word)
+{
+	struct sim_peer *theirs = sim_peer_get(from->other, from->node);
+	struct sim_flow *flow;
+	u32 at = 0;
+
+	while ((flow = sim_flow_next(theirs, &at)) && flow->word != word)
+		;
+	return flow;
+}
+
 static u32 node_atomic(struct dmanic_peer *peer, const struct dmanic_record *record, u64 *old)
 {
 	struct sim_node *node = node_of(peer->host);
 	struct sim_op *op = op_by_serial(peer_of(peer), record->compare);
 	u32 status = node_access(record, 1, node->memory_bytes, sizeof(u64));
+	struct sim_flow *flow;
 	u64 value;
 
 	if (status)
 		return status;
+	SIM_CHECK(!sim_ended_ok(record->compare), "atomic %llu done after its end",
+		  record->compare);
+	flow = flow_by_word(peer_of(peer), record->offset);
+	SIM_CHECK(flow, "atomic %llu is nowhere", record->compare);
+	flow->did++;
 	memcpy(old, node->memory + record->offset, sizeof(*old));
 	if (op && op->busy) {
 		SIM_CHECK(!op->done++, "atomic %llu done twice", op->serial);
@@ -285,12 +304,14 @@ static u32 node_atomic(struct dmanic_peer *peer, const struct dmanic_record *rec
 	return DMANIC_STATUS_OK;
 }
 
-/* Nobody asks here: names are the kernel's */
+/* What is asked here is the serial number, by its name; the length says whose node */
 static u32 node_lookup(struct dmanic_peer *peer, struct dmanic_lookup *lookup)
 {
-	(void)peer;
-	(void)lookup;
-	return DMANIC_STATUS_NO_SEGMENT;
+	if (lookup->secret[0] != SIM_KEY)
+		return DMANIC_STATUS_ACCESS;
+	lookup->key = strtoull(lookup->name, NULL, 10);
+	lookup->length = node_of(peer->host)->id;
+	return DMANIC_STATUS_OK;
 }
 
 static u32 node_read_begin(struct dmanic_peer *peer, const struct dmanic_record *record,
@@ -403,8 +424,12 @@ void sim_node_start(struct sim_node *node)
 		.super = sim.config.super,
 		.features = sim.config.crc ? DMANIC_WIRE_PAYLOAD_CRC : 0,
 		.budget = sim.config.budget,
+		.target_ns = sim.config.target_ns,
+		.rto_ns = sim.config.rto_ns,
 	};
+	struct sim_flow *flow;
 	struct sim_peer *peer;
+	u32 at;
 
 	if (sim.config.small) {
 		config.operations = 16;
@@ -416,8 +441,12 @@ void sim_node_start(struct sim_node *node)
 	dmanic_host_init(&node->host, &sim_env, &config);
 	for (peer = node->peers; peer; peer = peer->next)
 		dmanic_peer_init(peer->peer, &node->host, peer->other->id);
-	if (node->memory)
-		memset(node->memory, 0, node->memory_bytes);
+	if (!node->memory)
+		return;
+	memset(node->memory, 0, node->memory_bytes);
+	for (peer = node->peers; peer; peer = peer->next)
+		for (at = 0; (flow = sim_flow_next(sim_peer_get(peer->other, node), &at));)
+			flow->did = 0;
 }
 
 /* Without a word to anybody: all it had is gone */

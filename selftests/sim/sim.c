@@ -78,6 +78,9 @@ static struct sim_config faults(struct sim_config config)
 	config.cancel = 20;
 	config.change = 5;
 	config.crc = true;
+	config.unsent = 2000;
+	config.bursts = 6;
+	config.resizes = 6;
 	return config;
 }
 
@@ -168,15 +171,8 @@ static int loss(struct sim_config config)
 	return bad;
 }
 
-/* Eight to one: what the one's cable carries, and how fairly */
-static int incast(struct sim_config config)
+static struct sim_config eight_to_one(struct sim_config config)
 {
-	double sum = 0, squares = 0, share, total, fair;
-	struct sim_peer *peer;
-	struct sim_op *op;
-	u64 until = incast_ms * SIM_MS, bytes[9] = { 0 };
-	u32 i, k;
-
 	config.nodes = 9;
 	config.peers = 1;
 	config.flows = 1;
@@ -187,6 +183,19 @@ static int incast(struct sim_config config)
 	config.operations = ~0ULL;
 	config.rate = 1250000000ULL;
 	config.queue = config.queue ? config.queue : 262144;
+	return config;
+}
+
+/* Eight to one: what the one's cable carries, and how fairly */
+static int incast(struct sim_config config)
+{
+	double sum = 0, squares = 0, share, total, fair;
+	struct sim_peer *peer;
+	struct sim_op *op;
+	u64 until = incast_ms * SIM_MS, bytes[9] = { 0 };
+	u32 i, k;
+
+	config = eight_to_one(config);
 	sim_world_begin(&config);
 	sim_world_run(until, NULL);
 	for (i = 1; i < 9; i++) {
@@ -208,6 +217,104 @@ static int incast(struct sim_config config)
 	return total < 0.7 || fair < 0.9;
 }
 
+/* The same, but they all begin again every 20 ms: nobody's grant is of that time */
+static int bursts(struct sim_config config)
+{
+	double lost;
+	u64 ended;
+
+	config = eight_to_one(config);
+	config.every_ns = 20 * SIM_MS;
+	sim_world_begin(&config);
+	sim_world_run(8 * incast_ms * SIM_MS, NULL);
+	lost = (double)sim.queue_drops / sim.frames;
+	ended = sim.ended;
+	printf("# bursts: incast, every 20 ms: %llu operations, %.4f of frames lost in the queue (at most 0.02)\n",
+	       ended, lost);
+	sim_world_end();
+	/* Each 20 ms all that was posted ends */
+	return lost > 0.02 || ended < 64 * (8 * incast_ms / 20 - 1);
+}
+
+/*
+ * A queue that overflows before it delays by anything that is minded, as on the way out
+ * of a machine: what is lost is all there is to see.
+ */
+static int shallow(struct sim_config config)
+{
+	double lost, carried;
+
+	config.target_ns = 20 * SIM_MS;
+	config.rto_ns = 50 * SIM_MS;
+	config.budget = 4 << 20;
+	config.nodes = 2;
+	config.peers = 1;
+	config.flows = 1;
+	config.depth = 8;
+	config.fixed = true;
+	config.bytes = 262144;
+	config.operations = ~0ULL;
+	config.latency_ns = 100000;
+	config.cable = 1250000000ULL;
+	config.rate = 125000000ULL;
+	config.queue = 65536;
+	sim_world_begin(&config);
+	sim_world_run(10 * incast_ms * SIM_MS, NULL);
+	lost = (double)sim.queue_drops / sim.frames;
+	carried = sim.bytes_ok / 2 / (sim.last_end / 1e9) / 125e6;
+	printf("# shallow: %.4f of frames lost in the queue (at most 0.10), %.3f of the link (at least 0.70)\n",
+	       lost, carried);
+	sim_world_end();
+	return lost > 0.1 || carried < 0.7;
+}
+
+/* Bytes a node has written since they were counted last */
+static double late_share(u32 node)
+{
+	static u64 counted[3];
+	struct sim_flow *flow = sim.node[node].peers->flow;
+	u64 bytes = flow->order * sim.config.bytes, new = bytes - counted[node];
+
+	counted[node] = bytes;
+	return new;
+}
+
+/*
+ * Two to one, of which the second begins when the first has filled the queue: it takes
+ * that for the way's length, and must not for ever.
+ */
+static int late(struct sim_config config)
+{
+	double first, second, part;
+
+	config.target_ns = 2 * SIM_MS;
+	config.budget = 4 << 20;
+	config.nodes = 3;
+	config.peers = 1;
+	config.flows = 1;
+	config.depth = 8;
+	config.fixed = true;
+	config.to_one = true;
+	config.bytes = 16384;
+	config.operations = ~0ULL;
+	config.latency_ns = 50000;
+	config.late_ns = 5000 * SIM_MS;
+	config.rate = 5000000ULL;
+	config.queue = 1 << 20;
+	sim_world_begin(&config);
+	sim_world_run(40000 * SIM_MS, NULL);
+	late_share(1);
+	late_share(2);
+	sim_world_run(60000 * SIM_MS, NULL);
+	first = late_share(1);
+	second = late_share(2);
+	part = first / (first + second);
+	printf("# late: after 40 s who came first has %.3f (0.30 to 0.70), of %.3f of the link\n",
+	       part, (first + second) / 20 / 5e6);
+	sim_world_end();
+	return part < 0.3 || part > 0.7;
+}
+
 /* ---- main ---- */
 
 static const struct {
@@ -224,7 +331,8 @@ static const struct {
 static int check(struct sim_config config)
 {
 	static const char *const names[] = {
-		"clean", "faults", "deaths", "tiny", "replays", "loss", "incast",
+		"clean", "faults", "deaths", "tiny", "replays", "loss", "incast", "bursts",
+		"shallow",
 	};
 	struct sim_config tried;
 	int failed = 0, bad;
@@ -234,8 +342,8 @@ static int check(struct sim_config config)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	loss_operations = 300;
 	incast_ms = 30;
-	printf("KTAP version 1\n1..7\n");
-	for (i = 0; i < 7; i++) {
+	printf("KTAP version 1\n1..9\n");
+	for (i = 0; i < 9; i++) {
 		bad = 0;
 		tried = config;
 		tried.operations = 4000;
@@ -250,7 +358,9 @@ static int check(struct sim_config config)
 			digest = one(names[i], &tried);
 			bad = digest != one(names[i], &tried);
 		} else {
-			bad = i == 5 ? loss(config) : incast(config);
+			bad = i == 5 ? loss(config) :
+			      i == 6 ? incast(config) :
+			      i == 7 ? bursts(config) : shallow(config);
 		}
 		printf("%s %u - sim__%s\n", bad ? "not ok" : "ok", i + 1, names[i]);
 		failed |= bad;
@@ -267,8 +377,9 @@ static const struct {
 			  sizeof(((struct sim_config *)0)->field) == 8 }
 	OPTION(seed), OPTION(nodes), OPTION(peers), OPTION(flows), OPTION(depth),
 	OPTION(operations), OPTION(bytes), OPTION(mtu), OPTION(super), OPTION(budget),
-	OPTION(latency_ns), OPTION(jitter_ns), OPTION(rate), OPTION(queue), OPTION(drop),
-	OPTION(duplicate), OPTION(corrupt), OPTION(late), OPTION(deaths), OPTION(bad),
+	OPTION(target_ns), OPTION(rto_ns), OPTION(latency_ns), OPTION(jitter_ns), OPTION(rate), OPTION(queue), OPTION(drop),
+	OPTION(duplicate), OPTION(corrupt), OPTION(late), OPTION(unsent), OPTION(bursts),
+	OPTION(resizes), OPTION(deaths), OPTION(bad),
 	OPTION(cancel), OPTION(change),
 };
 
@@ -319,6 +430,12 @@ int main(int argc, char **argv)
 		return loss(config);
 	if (!strcmp(name, "incast"))
 		return incast(config);
+	if (!strcmp(name, "bursts"))
+		return bursts(config);
+	if (!strcmp(name, "shallow"))
+		return shallow(config);
+	if (!strcmp(name, "late"))
+		return late(config);
 	for (; seeds; seeds--, config.seed++)
 		one(name, &config);
 	return 0;

@@ -22,6 +22,7 @@
 #define SIM_DEPTH	8	/* operations of a flow at once, at most */
 #define SIM_KEY		0x5ec5e7ULL
 #define SIM_MS		1000000ULL
+#define SIM_DEAD	(2000 * SIM_MS)	/* the protocol's default */
 
 /**
  * struct sim_config - a run
@@ -37,20 +38,29 @@
  * @super: of the links
  * @crc: payloads have checksums
  * @budget: of each node; 0: the default
+ * @target_ns: delay by queues that nodes accept; 0: the default
+ * @rto_ns: their shortest time-out; 0: the default
  * @latency_ns: one way
  * @jitter_ns: more than that, uniformly: so frames overtake each other
  * @rate: bytes a second of each node's cable; 0: no limit
+ * @cable: the same, of what it sends; 0: as @rate
  * @queue: bytes that wait for a node's cable in the network
  * @drop: of a million frames
  * @duplicate: the same
  * @corrupt: the same
  * @late: the same: delayed by up to 5 ms
+ * @unsent: the same: the link cannot send them
+ * @bursts: times that a node loses all frames it sends for up to 3 ms, in all
+ * @resizes: times that a node's MTU changes, in all
  * @deaths: nodes that stop for a while or restart, in all
  * @bad: of a thousand operations, refused by the target
  * @cancel: of a thousand operations, given up
  * @change: of a thousand operations, whose source changes all the time
  * @to_one: all send to node 0
+ * @every_ns: operations are posted at multiples of this time, by all at once; 0: when
+ *	the one before has ended
  * @small: little memory for each peer
+ * @late_ns: the last node begins then
  * @trace: print every frame
  */
 struct sim_config {
@@ -66,19 +76,27 @@ struct sim_config {
 	u32 super;
 	bool crc;
 	u32 budget;
+	u64 target_ns;
+	u64 rto_ns;
 	u64 latency_ns;
 	u64 jitter_ns;
 	u64 rate;
+	u64 cable;
 	u64 queue;
 	u32 drop;
 	u32 duplicate;
 	u32 corrupt;
 	u32 late;
+	u32 unsent;
+	u32 bursts;
+	u32 resizes;
 	u32 deaths;
 	u32 bad;
 	u32 cancel;
 	u32 change;
 	bool to_one;
+	u64 every_ns;
+	u64 late_ns;
 	bool small;
 	bool trace;
 };
@@ -97,6 +115,7 @@ struct sim_op {
 	u32 raised;	/* its notify */
 	u32 done;	/* an atomic, at the target */
 	u64 found;	/* what it found there */
+	struct dmanic_lookup lookup;
 	u32 want;	/* the status it must end with */
 	bool busy;
 	bool changing;
@@ -114,6 +133,7 @@ struct sim_flow {
 	u64 notified;	/* order of the last notify raised, plus one */
 	u64 word;	/* in the target's memory: atomics */
 	u64 counted;	/* order of the last atomic done, plus one */
+	u64 did;	/* atomics done, since the target began */
 };
 
 /* What a node has of another */
@@ -131,6 +151,8 @@ struct sim_node {
 	struct dmanic_host host;
 	u32 id;
 	bool silent;
+	u64 trouble;	/* when it was silent, or restarted, last */
+	u64 burst;	/* what it sends gets lost until then */
 	u8 *memory;
 	u64 memory_bytes;
 	struct sim_peer *peers;
@@ -149,6 +171,8 @@ struct sim_world {
 	u64 now;
 	u64 random;
 	struct sim_node *node;
+	u8 *serial;	/* of each operation: did it end with OK */
+	u64 serials;
 	u64 posted;
 	u64 ended;
 	u64 ok;
@@ -204,6 +228,8 @@ void sim_load_ended(struct sim_node *node);
 void sim_load_lost(struct sim_node *node);
 bool sim_load_done(void);
 void sim_load_check_end(void);
+struct sim_flow *sim_flow_next(struct sim_peer *peer, u32 *at);
+bool sim_ended_ok(u64 serial);
 struct sim_op *sim_op_at(struct sim_peer *from, u64 area);
 u64 sim_area_bytes(void);
 

@@ -122,7 +122,7 @@ static void frame_arrive(void *arg)
 	struct dmanic_peer *peer;
 	struct sim_peer *known;
 
-	if (!node->silent && !sim.node[flight->from].silent) {
+	if (!node->silent && flight->length <= node->host.config.mtu) {
 		sim.digest = (sim.digest ^ __crc32c_le(~0U, flight->bytes, flight->length)) *
 			     0x100000001b3ULL;
 		if (sim.config.trace)
@@ -157,9 +157,11 @@ static void frame_travel(struct sim_node *from, u32 to, const u8 *bytes, u32 hea
 
 	from->cable_free = from->cable_free > sim.now ? from->cable_free : sim.now;
 	if (rate)
-		from->cable_free += (u64)(length + 38) * 1000000000ULL / rate;
+		from->cable_free += (u64)(length + 38) * 1000000000ULL /
+				    (sim.config.cable ? sim.config.cable : rate);
 	sim.frames++;
-	if (sim_chance(sim.config.drop, 1000000)) {
+	if (from->silent || sim.now < from->burst ||
+	    sim_chance(sim.config.drop, 1000000)) {
 		sim.dropped++;
 		return;
 	}
@@ -203,8 +205,11 @@ static void frame_route(struct sim_node *from, const struct dmanic_out *out,
 		frame_travel(from, out->to, bytes, head_length, length, change);
 		return;
 	}
-	/* A large network has a directory: INIT says whom it is for */
-	if (sim.config.nodes > 64 && bytes[1] == DMANIC_WIRE_INIT) {
+	for (i = 0; i < 8; i++)
+		SIM_CHECK(bytes[1] == DMANIC_WIRE_HELLO && !bytes[16 + i] && !bytes[40 + i],
+			  "node %u tells everybody a tag, type %u", from->id, bytes[1]);
+	/* A large network has a directory: HELLO says whom it is for */
+	if (sim.config.nodes > 64) {
 		to = bytes[28] << 24 | bytes[29] << 16 | bytes[30] << 8 | bytes[31];
 		if (to < sim.config.nodes)
 			frame_travel(from, to, bytes, head_length, length, change);
@@ -296,8 +301,12 @@ void sim_pump(struct sim_peer *peer)
 	struct dmanic_out out = { .head = head };
 	u64 deadline;
 
-	while (!pump_full(peer->node) && dmanic_peer_next(peer->peer, sim.now, &out))
-		frame_send(peer, &out);
+	while (!pump_full(peer->node) && dmanic_peer_next(peer->peer, sim.now, &out)) {
+		if (sim_chance(sim.config.unsent, 1000000))
+			dmanic_peer_unsent(peer->peer, &out, sim.now);
+		else
+			frame_send(peer, &out);
+	}
 	if (peer->node->nr_ended)
 		sim_load_ended(peer->node);
 	deadline = dmanic_peer_deadline(peer->peer, sim.now);
@@ -311,22 +320,63 @@ void sim_pump(struct sim_peer *peer)
 
 /* ---- from beginning to end ---- */
 
+static void world_restart(struct sim_node *node)
+{
+	node->trouble = sim.now;
+	sim_node_stop(node);
+	sim_node_start(node);
+	sim_load_start(node);
+}
+
 static void world_death(void *arg)
 {
 	struct sim_node *node = arg;
 
+	if (!node->silent && sim_random() % 4 == 0) {
+		/* So quickly that nobody misses it */
+		world_restart(node);
+		return;
+	}
+	node->trouble = sim.now;
 	if (node->silent) {
 		node->silent = false;
 		/* Half of them come back as they were, half without a memory */
-		if (sim_random() % 2) {
-			sim_node_stop(node);
-			sim_node_start(node);
-		}
-		sim_load_start(node);
+		if (sim_random() % 2)
+			world_restart(node);
+		else
+			sim_load_start(node);
 		return;
 	}
 	node->silent = true;
 	sim_timer(sim.now + SIM_MS + sim_random() % (4000 * SIM_MS), world_death, node);
+}
+
+static void world_burst(void *arg)
+{
+	struct sim_node *node = arg;
+
+	node->burst = sim.now + sim_random() % (3 * SIM_MS);
+}
+
+static void world_resize(void *arg)
+{
+	struct sim_node *node = arg;
+	struct sim_peer *peer;
+	u32 mtu = 600 + sim_random() % (sim.config.mtu - 599);
+
+	dmanic_host_set_mtu(&node->host, mtu, sim.config.super);
+	for (peer = node->peers; peer; peer = peer->next) {
+		dmanic_peer_set_mtu(peer->peer);
+		sim_pump(peer);
+	}
+}
+
+/* To some node, some time within 20 ms, so often */
+static void world_plan(u32 times, void (*call)(void *))
+{
+	while (times--)
+		sim_timer(SIM_MS + sim_random() % (20 * SIM_MS), call,
+			  &sim.node[sim_random() % sim.config.nodes]);
 }
 
 void sim_world_begin(const struct sim_config *config)
@@ -345,9 +395,9 @@ void sim_world_begin(const struct sim_config *config)
 	sim_load_setup();
 	for (i = 0; i < config->nodes; i++)
 		sim_load_start(&sim.node[i]);
-	for (i = 0; i < config->deaths; i++)
-		sim_timer(SIM_MS + sim_random() % (20 * SIM_MS), world_death,
-			  &sim.node[sim_random() % config->nodes]);
+	world_plan(config->deaths, world_death);
+	world_plan(config->bursts, world_burst);
+	world_plan(config->resizes, world_resize);
 }
 
 void sim_world_run(u64 until, bool (*done)(void))
@@ -386,6 +436,7 @@ void sim_world_end(void)
 		free(sim.node[i].memory);
 	}
 	free(sim.node);
+	free(sim.serial);
 	free(heap);
 	heap = NULL;
 	heap_max = 0;

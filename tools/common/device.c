@@ -223,6 +223,7 @@ const char *device_event(const struct device *device)
 		[DMANIC_EVENT_PEER_RIVAL] = "peer-rival",
 		[DMANIC_EVENT_LINK_DOWN] = "link-down",
 		[DMANIC_EVENT_LINK_UP] = "link-up",
+		[DMANIC_EVENT_PEER_DEGRADED] = "peer-degraded",
 	};
 	uint64_t event = device->number[DMANIC_A_EVENT];
 

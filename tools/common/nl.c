@@ -111,7 +111,7 @@ static int answer_fail(struct nl *nl, int error, const char *words)
 		return nl_fail(nl, error, "%s", needs_root);
 	if (words)
 		return nl_fail(nl, error, "%s", words);
-	return nl_fail(nl, error, "the driver says: %s", strerror(error));
+	return nl_fail(nl, error, "the kernel says: %s", strerror(error));
 }
 
 /* How a request went; the end of the answers unless it was a dump */
@@ -288,15 +288,15 @@ static int find_family(struct nl *nl)
 	return ret;
 }
 
-int nl_open(struct nl *nl)
+static int open_bus(struct nl *nl, int bus)
 {
 	int on = 1;
 	int ret;
 
 	nl->seq = (unsigned int)time(NULL);
-	nl->socket = mnl_socket_open(NETLINK_GENERIC);
+	nl->socket = mnl_socket_open(bus);
 	if (!nl->socket)
-		return nl_fail(nl, errno, "no generic netlink socket: %s",
+		return nl_fail(nl, errno, "no netlink socket: %s",
 			       strerror(errno));
 	/* without these there are only numbers for errors */
 	mnl_socket_setsockopt(nl->socket, NETLINK_EXT_ACK, &on, sizeof(on));
@@ -308,10 +308,35 @@ int nl_open(struct nl *nl)
 		return ret;
 	}
 	nl->port = mnl_socket_get_portid(nl->socket);
+	return 0;
+}
+
+int nl_open(struct nl *nl)
+{
+	int ret;
+
+	ret = open_bus(nl, NETLINK_GENERIC);
+	if (ret)
+		return ret;
 	ret = find_family(nl);
 	if (ret)
 		nl_close(nl);
 	return ret;
+}
+
+int nl_open_route(struct nl *nl)
+{
+	return open_bus(nl, NETLINK_ROUTE);
+}
+
+struct nlmsghdr *nl_route_request(struct nl *nl, uint16_t type, uint16_t flags)
+{
+	struct nlmsghdr *request = mnl_nlmsg_put_header(nl->buffer);
+
+	request->nlmsg_type = type;
+	request->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+	request->nlmsg_seq = ++nl->seq;
+	return request;
 }
 
 void nl_close(struct nl *nl)

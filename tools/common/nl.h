@@ -46,6 +46,10 @@ typedef int (*nl_fn)(const struct nlmsghdr *message, void *data);
 int nl_open(struct nl *nl);
 void nl_close(struct nl *nl);
 
+/* To the kernel's network devices instead of the driver; then a request to them */
+int nl_open_route(struct nl *nl);
+struct nlmsghdr *nl_route_request(struct nl *nl, uint16_t type, uint16_t flags);
+
 /* Begin a request in nl->buffer; the caller adds attributes */
 struct nlmsghdr *nl_request(struct nl *nl, uint8_t command, bool dump);
 

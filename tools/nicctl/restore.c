@@ -185,11 +185,26 @@ static int check_signals(struct restore *restore)
 static int lock(struct restore *restore)
 {
 	int fd = open(LOCK, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int ret;
 
-	/* Who cannot have it is no root, whom alone the driver obeys */
-	if (fd < 0 || !flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK)
+	/* Whom the driver does not obey anyway: it says so */
+	if (fd < 0 && errno == EACCES && geteuid())
 		return EXIT_SUCCESS;
+	if (fd < 0)
+		return nicctl_fail(restore->ctl, "restore",
+				   "cannot open %s: %s; nothing was changed",
+				   LOCK, strerror(errno));
+	do
+		ret = flock(fd, LOCK_EX | LOCK_NB);
+	while (ret && errno == EINTR);
+	if (!ret)
+		return EXIT_SUCCESS;
+	ret = errno;
 	close(fd);
+	if (ret != EWOULDBLOCK)
+		return nicctl_fail(restore->ctl, "restore",
+				   "cannot lock %s: %s; nothing was changed",
+				   LOCK, strerror(ret));
 	return nicctl_fail(restore->ctl, "restore",
 			   "another nicctl restore is at work; try again when it has ended; nothing was changed");
 }

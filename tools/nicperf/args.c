@@ -21,6 +21,9 @@
 #define TIME_MAX_NS	3600000000000ULL
 #define DEPTH_MAX	65536
 #define BLOCK_MAX	(1ULL << 30)
+#define MTU_MIN		576	/* of IPv4; the link takes less */
+#define MTU_MAX		65535
+#define COMPARE_TIME_NS	500000000
 
 static const struct command {
 	const char *name;
@@ -31,6 +34,7 @@ static const struct command {
 	{ "rate", COMMAND_RATE },
 	{ "post", COMMAND_POST },
 	{ "cost", COMMAND_COST },
+	{ "compare", COMMAND_COMPARE },
 	{ "all", COMMAND_ALL },
 };
 
@@ -39,7 +43,7 @@ static const struct command {
 static const char help[] =
 "Usage: nicperf COMMAND [OPTION]...\n"
 "Measure a dmanic device. Both ends run here: one on --device, one on\n"
-"--peer-device, which must be nodes of one link.\n"
+"--peer-device, which must be nodes of one link. (compare makes its own.)\n"
 "\n"
 "Commands\n"
 "  latency    half a round trip of put and notify between two threads, and of\n"
@@ -54,7 +58,10 @@ static const char help[] =
 "  cost       instructions of a post, of puts of 8 B, 64 KiB and 1 MiB, beside\n"
 "             an empty ioctl, memcpy and a NOP of io_uring; only where the clock\n"
 "             counts instructions: in selftests/vm --icount\n"
-"  all        all of these but cost\n"
+"  compare    puts over an ether link beside memcpy, TCP, UDP and Soft RoCE\n"
+"             over the same kind of devices, measured in turn. Makes two network\n"
+"             namespaces and what is in them, and removes it in the end; as root\n"
+"  all        all of these but cost and compare\n"
 "\n"
 "Options\n"
 "  -d, --device NAME       measuring end (default: $NIC_DEVICE, else nic0)\n"
@@ -75,15 +82,19 @@ static const char help[] =
 "                          operation (post; default: what the device has)\n"
 "      --block BYTES       block of strided, list, blocks (default: 256)\n"
 "      --stride BYTES      from block to block (default: twice the block)\n"
-"  -t, --time TIME         time for one line (not cost; default: 100ms)\n"
-"  -n, --iterations COUNT  operations in a sample, instead of a time (not cost);\n"
-"                          latency: round trips, each a sample\n"
+"      --mtu LIST          of the network devices (compare; default: 1500)\n"
+"  -t, --time TIME         time for one line (not cost; default: 100ms; compare:\n"
+"                          500ms; of Soft RoCE as long as it takes)\n"
+"  -n, --iterations COUNT  operations in a sample, instead of a time (not cost,\n"
+"                          compare); latency: round trips, each a sample\n"
 "      --samples COUNT     samples of a line (not latency, cost; default: 11)\n"
 "      --cpu LIST          CPUs of the measuring and of the answering thread\n"
 "                          (default: the first two allowed)\n"
 "      --check             hold the results against the project's bounds\n"
-"                          (bandwidth, post): exit with 1 when one is missed\n"
-"  -j, --json              print one JSON object, nothing else\n"
+"                          (bandwidth, post, compare): exit with 1 when one is\n"
+"                          missed\n"
+"  -j, --json[=FILE]       print one JSON object, nothing else; or tables, and the\n"
+"                          object in FILE\n"
 "  -h, --help              print this\n"
 "  -V, --version           print the version\n"
 "\n"
@@ -108,6 +119,7 @@ enum {
 	OPT_CPU,
 	OPT_CHECK,
 	OPT_WAY,
+	OPT_MTU,
 };
 
 static const char short_options[] = ":d:p:s:o:w:t:n:jhV";
@@ -120,6 +132,7 @@ static const struct option long_options[] = {
 	{ "op", required_argument, NULL, OPT_OP },
 	{ "wait", required_argument, NULL, OPT_WAIT },
 	{ "way", required_argument, NULL, OPT_WAY },
+	{ "mtu", required_argument, NULL, OPT_MTU },
 	{ "block", required_argument, NULL, OPT_BLOCK },
 	{ "stride", required_argument, NULL, OPT_STRIDE },
 	{ "time", required_argument, NULL, OPT_TIME },
@@ -127,7 +140,7 @@ static const struct option long_options[] = {
 	{ "samples", required_argument, NULL, OPT_SAMPLES },
 	{ "cpu", required_argument, NULL, OPT_CPU },
 	{ "check", no_argument, NULL, OPT_CHECK },
-	{ "json", no_argument, NULL, OPT_JSON },
+	{ "json", optional_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
 	{ NULL, 0, NULL, 0 }
@@ -138,6 +151,8 @@ static const struct {
 	int option;
 	unsigned int commands;
 } meant_for[] = {
+	{ OPT_DEVICE, COMMAND_ALL | COMMAND_COST },
+	{ OPT_PEER, COMMAND_ALL | COMMAND_COST },
 	{ OPT_SIZE, COMMAND_LATENCY | COMMAND_BANDWIDTH },
 	{ OPT_DEPTH, COMMAND_BANDWIDTH },
 	{ OPT_OP, COMMAND_LATENCY | COMMAND_BANDWIDTH },
@@ -145,10 +160,11 @@ static const struct {
 	{ OPT_WAY, COMMAND_POST },
 	{ OPT_BLOCK, COMMAND_BANDWIDTH },
 	{ OPT_STRIDE, COMMAND_BANDWIDTH },
-	{ OPT_TIME, COMMAND_ALL },
+	{ OPT_MTU, COMMAND_COMPARE },
+	{ OPT_TIME, COMMAND_ALL | COMMAND_COMPARE },
 	{ OPT_ITERATIONS, COMMAND_ALL },
-	{ OPT_SAMPLES, COMMAND_ALL & ~COMMAND_LATENCY },
-	{ OPT_CHECK, COMMAND_BANDWIDTH | COMMAND_POST },
+	{ OPT_SAMPLES, (COMMAND_ALL & ~COMMAND_LATENCY) | COMMAND_COMPARE },
+	{ OPT_CHECK, COMMAND_BANDWIDTH | COMMAND_POST | COMMAND_COMPARE },
 };
 
 #define MEANT_FOR	ARRAY_SIZE(meant_for)
@@ -308,6 +324,18 @@ static const char *parse_cpus(const char *text, struct size_list *cpus)
 	return reason;
 }
 
+static const char *parse_mtus(const char *text, struct size_list *mtus)
+{
+	const char *reason;
+	unsigned int i;
+
+	reason = count_list_parse(text, MTU_MAX, mtus);
+	for (i = 0; !reason && i < mtus->n; i++)
+		if (mtus->value[i] < MTU_MIN)
+			reason = "has an MTU below 576";
+	return reason;
+}
+
 /* NULL, or why @value is refused */
 static const char *option_take(struct options *opt, int option,
 			       const char *value)
@@ -329,6 +357,8 @@ static const char *option_take(struct options *opt, int option,
 		return parse_waits(value, &opt->waits);
 	case OPT_WAY:
 		return parse_ways(value, &opt->ways);
+	case OPT_MTU:
+		return parse_mtus(value, &opt->mtus);
 	case OPT_BLOCK:
 		return parse_block(value, &opt->block);
 	case OPT_STRIDE:
@@ -345,8 +375,9 @@ static const char *option_take(struct options *opt, int option,
 		opt->check = true;
 		return NULL;
 	default:
-		opt->json = true;
-		return NULL;
+		opt->json = !value;
+		opt->json_path = value;
+		return value && !*value ? "is no name of a file" : NULL;
 	}
 }
 
@@ -374,6 +405,7 @@ static void options_defaults(struct options *opt)
 	count_list_parse("1,4,16", DEPTH_MAX, &opt->depths);
 	opt->ops = 1U << OP_PUT | 1U << OP_GET | 1U << OP_STRIDED |
 		   1U << OP_PIO;
+	count_list_parse("1500", MTU_MAX, &opt->mtus);
 	opt->block = 256;
 	opt->time_ns = 100000000;
 	opt->samples = 11;
@@ -451,6 +483,8 @@ static int options_agree(struct options *opt, uint64_t given, int *status)
 	for (i = 0; i < opt->sizes.n; i++)
 		if (opt->commands & COMMAND_BANDWIDTH && !opt->sizes.value[i])
 			return usage(status, "--size 0 is for latency only");
+	if (opt->commands == COMMAND_COMPARE && !(given & option_bit(OPT_TIME)))
+		opt->time_ns = COMPARE_TIME_NS;
 	if (!opt->peer_device)
 		opt->peer_device = peer_of(opt->device);
 	if (!opt->peer_device) {

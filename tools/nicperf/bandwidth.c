@@ -271,17 +271,6 @@ static int data_verify(struct bandwidth *bw, struct work *work,
 			(unsigned long long)(i / work->extent));
 }
 
-/* From time to bandwidth */
-static void rate_of(struct sampled *thing, unsigned int samples, uint64_t bytes,
-		    struct stats *stats)
-{
-	unsigned int i;
-
-	for (i = 0; i < samples; i++)
-		thing->ns[i] = stats_ratio((double)bytes * 1000, thing->ns[i]);
-	stats_summarize(thing->ns, samples, stats);
-}
-
 static void point_report(struct bandwidth *bw, const struct point *point,
 			 const struct work *work)
 {
@@ -345,8 +334,8 @@ static int work_measure(struct bandwidth *bw, struct point *point,
 		return run_end_fail(run, &run->near);
 	/* Of bandwidths: that of times, upside down */
 	point->ratio = sample_ratio(&things[1], &things[0], &run->opt);
-	rate_of(&things[0], run->opt.samples, work->bytes, &point->device);
-	rate_of(&things[1], run->opt.samples, work->bytes, &point->memcpy);
+	sample_rates(&things[0], work->bytes, &run->opt, &point->device);
+	sample_rates(&things[1], work->bytes, &run->opt, &point->memcpy);
 	point_report(bw, point, work);
 	return 0;
 }

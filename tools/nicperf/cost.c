@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <linux/dmanic.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -53,6 +54,7 @@ struct cost;
  * @bytes: of an operation
  * @batch: operations in a round; counts are of one
  * @reference: what it is compared with
+ * @remote: also where operations leave the poster's hands
  */
 struct line {
 	const char *name;
@@ -61,6 +63,7 @@ struct line {
 	uint64_t bytes;
 	unsigned int batch;
 	enum reference reference;
+	bool remote;
 };
 
 /**
@@ -211,13 +214,13 @@ static const struct {
 
 /* ---- things ---- */
 
-static int cost_reap(const struct work *work)
+static int cost_reap(const struct work *work, enum wait wait)
 {
 	unsigned int left, taken;
 	int ret;
 
 	for (left = work->batch; left; left -= taken) {
-		ret = end_wait(work->end, 0, WAIT_POLL, &taken);
+		ret = end_wait(work->end, 0, wait, &taken);
 		if (ret)
 			return ret;
 	}
@@ -242,7 +245,7 @@ static int enter_round(struct cost *cost, uint64_t *count)
 	if (!ret)
 		ret = end_submit(work->end, work->batch);
 	*count = instructions() - start;
-	return ret ? ret : cost_reap(work);
+	return ret ? ret : cost_reap(work, WAIT_POLL);
 }
 
 static int reap_round(struct cost *cost, uint64_t *count)
@@ -257,22 +260,21 @@ static int reap_round(struct cost *cost, uint64_t *count)
 	if (ret)
 		return ret;
 	start = instructions();
-	ret = cost_reap(work);
+	ret = cost_reap(work, WAIT_POLL);
 	*count = instructions() - start;
 	return ret;
 }
 
-/* One system call submits and, when it has to, sleeps */
+/* One system call submits all and, when it has to, sleeps until all is done */
 static int alone_round(struct cost *cost, uint64_t *count)
 {
 	const struct work *work = &cost->work;
 	uint64_t start = instructions();
-	unsigned int taken;
 	int ret;
 
 	ret = cost_fill(work);
 	if (!ret)
-		ret = end_wait(work->end, 1, WAIT_SLEEP, &taken);
+		ret = cost_reap(work, WAIT_SLEEP);
 	*count = instructions() - start;
 	return ret;
 }
@@ -309,7 +311,7 @@ static int thread_round(struct cost *cost, uint64_t *count)
 	if (ret)
 		return ret;
 	start = instructions();
-	ret = cost_reap(&work);
+	ret = cost_reap(&work, WAIT_POLL);
 	*count += instructions() - start;
 	return ret;
 }
@@ -326,20 +328,22 @@ static int uring_post_round(struct cost *cost, uint64_t *count)
 
 static const struct line lines[] = {
 	{ "put 8 batch 32 enter", "fill, submit", enter_round, 8, BATCH,
-	  REF_IOCTL },
-	{ "put 8 batch 32 reap", "reap", reap_round, 8, BATCH, REF_IOCTL },
+	  REF_IOCTL, false },
+	{ "put 8 batch 32 reap", "reap", reap_round, 8, BATCH, REF_IOCTL, false },
+	{ "put 8 batch 32", "fill, submit and wait, reap", alone_round, 8, BATCH,
+	  REF_IOCTL, true },
 	{ "put 8 alone", "fill, submit and wait, reap", alone_round, 8, 1,
-	  REF_IOCTL },
+	  REF_IOCTL, true },
 	{ "put 8 batch 32 thread", "fill, publish, reap", thread_round, 8,
-	  BATCH, REF_IOCTL },
+	  BATCH, REF_IOCTL, false },
 	{ "put 8 batch 32 uring", "fill, submit, reap", uring_enter_round, 8,
-	  BATCH, REF_NOP },
+	  BATCH, REF_NOP, false },
 	{ "put 8 batch 32 uring-post", "fill, submit, reap", uring_post_round,
-	  8, BATCH, REF_NOP },
+	  8, BATCH, REF_NOP, false },
 	{ "put 64k", "fill, submit and wait, reap", alone_round, 65536, 1,
-	  REF_MEMCPY },
+	  REF_MEMCPY, true },
 	{ "put 1M", "fill, submit and wait, reap", alone_round, COST_BYTES, 1,
-	  REF_MEMCPY },
+	  REF_MEMCPY, true },
 };
 
 #define LINES	ARRAY_SIZE(lines)
@@ -357,13 +361,19 @@ static const struct column cost_columns[] = {
 	{ "ratio", false },
 };
 
+static bool cost_is_loop(const struct cost *cost)
+{
+	return !strcmp(cost->run->near.info.link, "loop");
+}
+
 static void cost_report(struct cost *cost, const struct line *line,
 			const struct stats *thing,
 			const struct stats *reference)
 {
 	const char *name = references[line->reference].name;
+	char title[64];
 	const struct report_point point = {
-		.name = line->name,
+		.name = title,
 		.unit = "instructions",
 		.stats = thing,
 		.sized = true,
@@ -374,10 +384,14 @@ static void cost_report(struct cost *cost, const struct line *line,
 	struct table *table = cost->table;
 	struct cJSON *result;
 
+	/* The loop link's is the one without a name */
+	snprintf(title, sizeof(title), "%s%s%s",
+		 cost_is_loop(cost) ? "" : cost->run->near.info.link,
+		 cost_is_loop(cost) ? "" : " ", line->name);
 	result = report_result(cost->run->report, &point);
 	report_param_number(result, "batch", line->batch);
 	report_param_text(result, "counted", line->says);
-	table_cell(table, "%s", line->name);
+	table_cell(table, "%s", title);
 	table_cell(table, "%s", line->says);
 	table_cell(table, "%.2f", thing->median);
 	table_cell(table, "%.2f", thing->min);
@@ -457,8 +471,11 @@ static int cost_prepare(struct cost *cost, struct run *run)
 	return 0;
 }
 
+/* What ends before the post does is counted in parts; else only as a whole */
 static bool cost_can(const struct cost *cost, const struct line *line)
 {
+	if (!cost_is_loop(cost) && !line->remote)
+		return false;
 	if (line_is_uring(line))
 		return cost->uring;
 	return line->thing != thread_round || cost->thread.queue;

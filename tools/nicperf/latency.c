@@ -111,24 +111,8 @@ static int pair_stop(struct pingpong *pair, int ret)
 /* There and back once */
 static int ping(struct pingpong *pair, uint64_t payload, enum wait wait)
 {
-	struct end *end = &pair->run->near;
-	struct nic_event event;
-	int ret;
-
 	payload |= pair->sequence++ & PONG_SEQUENCE;
-	ret = pong_send(end, payload);
-	if (!ret)
-		ret = end_event(end, wait, &event);
-	if (ret)
-		return ret;
-	if (event.payload & PONG_BAD)
-		return end_fault(end, -EIO, "data came out wrong at %s",
-				 pair->run->far.device);
-	if (event.payload != payload)
-		return end_fault(end, -EPROTO, "interrupt %#llx was expected, "
-				 "%#llx came", (unsigned long long)payload,
-				 (unsigned long long)event.payload);
-	return 0;
+	return pong_ping(&pair->run->near, pair->run->far.device, payload, wait);
 }
 
 /* Put a pattern there and find it here */

@@ -29,6 +29,7 @@ static const struct {
 	{ COMMAND_RATE, rate_run, rate_steps },
 	{ COMMAND_POST, post_run, post_steps },
 	{ COMMAND_COST, cost_run, cost_steps },
+	{ COMMAND_COMPARE, compare_run, compare_steps },
 };
 
 #define SUBCOMMANDS	ARRAY_SIZE(subcommands)
@@ -56,7 +57,7 @@ int run_fail(struct run *run, const char *format, ...)
 	run_note("%s", text);
 	run->failed = true;
 	/* who reads the tables reads stderr, too */
-	if (run->opt.json)
+	if (run->opt.json || run->json)
 		report_check(run->report, "run", false, "%s", text);
 	return -1;
 }
@@ -161,24 +162,30 @@ static int features_check(struct run *run)
 	return 0;
 }
 
-static int ends_open(struct run *run)
+int run_connect(struct run *run, struct end *near, const char *device,
+		struct end *far, const char *peer, uint64_t bytes)
 {
-	uint64_t bytes = bytes_needed(&run->opt);
 	struct job job;
 
 	if (job_create(run, &job))
 		return -1;
-	if (end_open(&run->near, run->opt.device, &job, "near", bytes))
-		return run_end_fail(run, &run->near);
-	if (end_open(&run->far, run->opt.peer_device, &job, "far", bytes))
-		return run_end_fail(run, &run->far);
-	report_link(run->report, run->near.info.link);
-	if (end_connect(&run->near, &job, run->far.info.node, "far",
-			CONNECT_NS))
-		return run_end_fail(run, &run->near);
-	if (end_connect(&run->far, &job, run->near.info.node, "near",
-			CONNECT_NS))
-		return run_end_fail(run, &run->far);
+	if (end_open(near, device, &job, "near", bytes))
+		return run_end_fail(run, near);
+	if (end_open(far, peer, &job, "far", bytes))
+		return run_end_fail(run, far);
+	report_link(run->report, near->info.link);
+	if (end_connect(near, &job, far->info.node, "far", CONNECT_NS))
+		return run_end_fail(run, near);
+	if (end_connect(far, &job, near->info.node, "near", CONNECT_NS))
+		return run_end_fail(run, far);
+	return 0;
+}
+
+static int ends_open(struct run *run)
+{
+	if (run_connect(run, &run->near, run->opt.device, &run->far,
+			run->opt.peer_device, bytes_needed(&run->opt)))
+		return -1;
 	return features_check(run);
 }
 
@@ -201,17 +208,47 @@ static int run_commands(struct run *run)
 	return ret;
 }
 
-static int run_print(const struct run *run)
+/* Before anything is measured in vain */
+static int json_open(struct run *run)
 {
+	if (!run->opt.json_path)
+		return 0;
+	run->json = fopen(run->opt.json_path, "we");
+	if (run->json)
+		return 0;
+	return run_fail(run, "cannot write to %s: %s", run->opt.json_path,
+			strerror(errno));
+}
+
+static int json_close(struct run *run)
+{
+	int ret = 0;
+
+	if (!run->json)
+		return 0;
+	report_print(run->report, run->json);
+	if (ferror(run->json))
+		ret = -1;
+	if (fclose(run->json))
+		ret = -1;
+	if (ret)
+		run_note("cannot write to %s: %s", run->opt.json_path, strerror(errno));
+	return ret;
+}
+
+static int run_print(struct run *run)
+{
+	int ret = json_close(run);
+
 	if (run->opt.json)
 		report_print(run->report, stdout);
 	else
 		report_print_checks(run->report, stdout);
 	if (fflush(stdout) || ferror(stdout)) {
 		run_note("cannot write the results: %s", strerror(errno));
-		return -1;
+		ret = -1;
 	}
-	return 0;
+	return ret;
 }
 
 int main(int argc, char **argv)
@@ -227,8 +264,10 @@ int main(int argc, char **argv)
 		report_free(run.report);
 		return status;
 	}
-	if (!(run.opt.commands & COMMAND_COST && cost_check_clock(&run)) &&
-	    !cpu_choose(&run) && !ends_open(&run))
+	if (!json_open(&run) &&
+	    !(run.opt.commands & COMMAND_COST && cost_check_clock(&run)) &&
+	    !cpu_choose(&run) &&
+	    (run.opt.commands & COMMAND_COMPARE || !ends_open(&run)))
 		run_commands(&run);
 	ok = !run.failed && report_ok(run.report);
 	if (run_print(&run))

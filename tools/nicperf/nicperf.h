@@ -12,6 +12,9 @@
  *   post_event.c the same, and an eventfd tells of completions
  *   post_uring.c the same through an io_uring, and beside its NOP
  *   cost.c       instructions of operations, where the clock counts them
+ *   compare.c    the ether link beside TCP, UDP and Soft RoCE
+ *   compare_*.c  its parts: group what is measured in turn, net namespaces, put our
+ *                link, tcp and stream sockets, rdma the programs of Soft RoCE
  *   end.c wait.c one end of a link: its objects, and how it waits
  *   work.c       a window of operations in flight
  *   uring.c      an io_uring, and batches through it
@@ -38,6 +41,7 @@
 #define COMMAND_RATE		(1U << 2)
 #define COMMAND_POST		(1U << 3)
 #define COMMAND_COST		(1U << 4)	/* only in a machine made for it */
+#define COMMAND_COMPARE		(1U << 5)	/* makes its own devices */
 #define COMMAND_ALL		(COMMAND_LATENCY | COMMAND_BANDWIDTH | \
 				 COMMAND_RATE | COMMAND_POST)
 
@@ -61,6 +65,7 @@ enum way {
  * @peer_device: the other end
  * @sizes: bytes of an operation
  * @depths: operations in flight (bandwidth)
+ * @mtus: of the network devices (compare)
  * @cpus: to bind to, in the order of use; none: the first two allowed
  * @ops: 1 << enum op (bandwidth; latency: of LATENCY_OPS)
  * @waits: 1 << enum wait; 0: the command's own choice
@@ -71,6 +76,7 @@ enum way {
  * @time_ns: time for one line of a table
  * @samples: rounds of a measurement
  * @json: print the report, not tables
+ * @json_path: or tables, and the report there
  * @check: hold the results against the project's bounds
  */
 struct options {
@@ -79,6 +85,7 @@ struct options {
 	const char *peer_device;
 	struct size_list sizes;
 	struct size_list depths;
+	struct size_list mtus;
 	struct size_list cpus;
 	unsigned int ops;
 	unsigned int waits;
@@ -89,6 +96,7 @@ struct options {
 	uint64_t time_ns;
 	unsigned int samples;
 	bool json;
+	const char *json_path;
 	bool check;
 };
 
@@ -103,6 +111,7 @@ struct options {
  * @handoff_checked: whether both really run was looked at
  * @stalled: they did not
  * @failed: it was ended by run_fail()
+ * @json: the file of --json=FILE, or NULL
  * @steps_done: lines measured so far
  */
 struct run {
@@ -115,6 +124,7 @@ struct run {
 	bool handoff_checked;
 	bool stalled;
 	bool failed;
+	FILE *json;
 	uint64_t steps_done;
 };
 
@@ -134,6 +144,13 @@ void run_step(struct run *run, const char *what);
 void run_title(const struct run *run, const char *what);
 /* Print (unless JSON was asked for) and free */
 void run_table(const struct run *run, struct table *table);
+
+/*
+ * Open both ends, for @bytes, and connect them; run->near and run->far are closed
+ * in the end
+ */
+int run_connect(struct run *run, struct end *near, const char *device,
+		struct end *far, const char *peer, uint64_t bytes);
 
 /* cpu.c */
 int cpu_choose(struct run *run);
@@ -162,5 +179,10 @@ uint64_t post_steps(const struct run *run);
 int cost_check_clock(struct run *run);
 int cost_run(struct run *run);
 uint64_t cost_steps(const struct run *run);
+
+int compare_run(struct run *run);
+uint64_t compare_steps(const struct run *run);
+/* A signal asked for the end: what is there is to be removed */
+bool run_stopped(void);
 
 #endif /* NICPERF_H */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * pong.c - the end of a ping-pong that answers
+ * pong.c - ping-pong: once there and back, and the end that answers
  *
- * Knows nothing of the other end but what arrives, so it may run in a thread,
- * a process or a host of its own.
+ * That end knows nothing of the other one but what arrives, so it may run in a
+ * thread, a process or a host of its own.
  */
 #include <errno.h>
 #include <string.h>
@@ -42,6 +42,25 @@ int pong_send(struct end *end, uint64_t payload)
 	if (ret)
 		return end_fail(end, ret, "post a put with notify");
 	return end_submit(end, 1);
+}
+
+int pong_ping(struct end *end, const char *far, uint64_t payload, enum wait wait)
+{
+	struct nic_event event;
+	int ret;
+
+	ret = pong_send(end, payload);
+	if (!ret)
+		ret = end_event(end, wait, &event);
+	if (ret)
+		return ret;
+	if (event.payload & PONG_BAD)
+		return end_fault(end, -EIO, "data came out wrong at %s", far);
+	if (event.payload != payload)
+		return end_fault(end, -EPROTO, "interrupt %#llx was expected, "
+				 "%#llx came", (unsigned long long)payload,
+				 (unsigned long long)event.payload);
+	return 0;
 }
 
 /* The data that came, sent back; or word that they are not what they should */

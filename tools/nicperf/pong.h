@@ -41,6 +41,9 @@ static inline uint32_t pong_sequence(uint64_t payload)
 /* Put (or store, with @by_pio) what @payload says into the other end and raise its interrupt */
 int pong_send(struct end *end, uint64_t payload);
 
+/* Send @payload and wait until it comes back from @far (a name, for errors) */
+int pong_ping(struct end *end, const char *far, uint64_t payload, enum wait wait);
+
 /* Answer until told to stop; waits for the first one as @wait says */
 int pong_serve(struct end *end, enum wait wait);
 

@@ -2,6 +2,8 @@
 /*
  * sample.c - interleaved samples of two things
  */
+#include <errno.h>
+
 #include "beside.h"
 #include "nicperf.h"
 #include "sample.h"
@@ -57,10 +59,13 @@ static int sample_choose(struct sampled *thing, unsigned int n,
 static int sample_take(struct sampled *thing, unsigned int sample)
 {
 	uint64_t ns;
-	int ret;
+	int ret = 0;
 
+	if (run_stopped())
+		return -EINTR;
 	beside_set_busy(thing->beside, true);
-	ret = thing->run(thing->arg, thing->least, &ns);
+	if (!thing->cold)
+		ret = thing->run(thing->arg, thing->least, &ns);
 	if (!ret)
 		ret = thing->run(thing->arg, thing->count, &ns);
 	beside_set_busy(thing->beside, false);
@@ -87,4 +92,14 @@ double sample_ratio(const struct sampled *thing, const struct sampled *reference
 		    const struct options *opt)
 {
 	return stats_paired(thing->ns, reference->ns, opt->samples);
+}
+
+void sample_rates(struct sampled *thing, uint64_t bytes, const struct options *opt,
+		  struct stats *stats)
+{
+	unsigned int i;
+
+	for (i = 0; i < opt->samples; i++)
+		thing->ns[i] = stats_ratio((double)bytes * 1000, thing->ns[i]);
+	stats_summarize(thing->ns, opt->samples, stats);
 }

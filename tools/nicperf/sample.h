@@ -8,12 +8,14 @@
 #ifndef NICPERF_SAMPLE_H
 #define NICPERF_SAMPLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SAMPLES_MAX	1001
 
 struct beside;
 struct options;
+struct stats;
 
 /**
  * struct sampled - one of the things
@@ -22,6 +24,7 @@ struct options;
  * @least: smallest useful count; counts are multiples of it, and so many are
  *	done untimed before each sample to find the caches as they were left
  * @beside: busy meanwhile; NULL: nothing
+ * @cold: nothing untimed before: a program that warms itself up
  * @count: how many make a sample (chosen)
  * @ns: of one, a sample each (out)
  */
@@ -30,6 +33,7 @@ struct sampled {
 	void *arg;
 	uint64_t least;
 	struct beside *beside;
+	bool cold;
 	uint64_t count;
 	double ns[SAMPLES_MAX];
 };
@@ -41,5 +45,9 @@ int sample_alternate(struct sampled *things, unsigned int n,
 /* Median of @thing's times over those of @reference measured in turn with them */
 double sample_ratio(const struct sampled *thing, const struct sampled *reference,
 		    const struct options *opt);
+
+/* Turn times into MB/s of @bytes each, and sum them up */
+void sample_rates(struct sampled *thing, uint64_t bytes, const struct options *opt,
+		  struct stats *stats);
 
 #endif /* NICPERF_SAMPLE_H */

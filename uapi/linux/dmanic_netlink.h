@@ -111,6 +111,7 @@ enum dmanic_event {
 	DMANIC_EVENT_PEER_RIVAL = 10,	/* two addresses claim its node id */
 	DMANIC_EVENT_LINK_DOWN = 11,	/* the network device carries nothing */
 	DMANIC_EVENT_LINK_UP = 12,	/* it does again */
+	DMANIC_EVENT_PEER_DEGRADED = 13, /* large frames do not reach it: smaller ones do */
 };
 
 /* Checksums of payloads of an ether device */

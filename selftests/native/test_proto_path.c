@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What lies between two nodes: frames that are too long for it, ends that change
+ * their MTU, and peers that answer without taking anything.
+ *
+ * Sources: driver/proto/wire.c driver/proto/wire_data.c driver/proto/range.c
+ * Sources: driver/proto/host.c driver/proto/handshake.c driver/proto/peer.c
+ * Sources: driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
+ * Sources: driver/proto/receive.c driver/proto/reply.c driver/proto/ack.c
+ * Sources: driver/proto/loss.c driver/proto/rate.c
+ */
+#include "proto_pair.h"
+#include "unit.h"
+
+static u8 source[PAIR_MEMORY];
+static struct dmanic_xfer xfer[64];
+
+static void begin(u32 mtu)
+{
+	struct dmanic_proto_config config = { .mtu = mtu, .super = mtu };
+	u32 i;
+
+	for (i = 0; i < sizeof(source); i++)
+		source[i] = i * 7 + i / 256;
+	pair_begin_with(config);
+	pair_connect();
+}
+
+static void put(u32 i, u64 length, u64 offset)
+{
+	xfer[i] = pair_write(source + offset, length, offset);
+	pair_submit(0, &xfer[i]);
+}
+
+/* Time goes on; frames up to @longest arrive, of DATA only if @data */
+static void pass(u64 ns, u32 longest, bool data)
+{
+	u64 until = pair_now + ns;
+	u32 i;
+
+	do {
+		pair_pump(0);
+		pair_pump(1);
+		for (i = 0; pair[0].nr_sent || pair[1].nr_sent; i = !i) {
+			while (pair[i].nr_sent) {
+				if (pair[i].sent[0].length <= longest &&
+				    (data || pair_type(i, 0) != DMANIC_WIRE_DATA))
+					pair_deliver(i, 0);
+				pair_drop(i, 0);
+			}
+		}
+	} while (pair_tick(until));
+	pair_now = until;
+}
+
+/* A switch between takes less than both ends, and tells nobody */
+TEST(path__large_frames_get_lost)
+{
+	begin(9000);
+	put(0, 60000, 0);
+	pass(1500 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT(!memcmp(pair[1].memory, source, 60000));
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+	EXPECT(pair[0].peer->mtu <= 1500 && pair[0].peer->mtu > 700);
+	/* And it is known from then on */
+	put(1, 60000, 0);
+	pass(10 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].completed, 2);
+	pair_end();
+}
+
+/* Small ones arrive all the time: there is no time-out */
+TEST(path__large_frames_get_lost_among_small_ones)
+{
+	u32 i, small = 0;
+
+	begin(9000);
+	put(0, 40000, 0);
+	for (i = 0; i < 3000 && xfer[0].result != 40000; i++) {
+		if (!xfer[1].kind || pair[0].last == &xfer[1]) {
+			xfer[1] = pair_write(source, 8, 50000);
+			xfer[1].class = DMANIC_URGENT;
+			pair[0].last = NULL;
+			pair_submit(0, &xfer[1]);
+			small++;
+		}
+		pass(PAIR_MS / 2, 1500, true);
+	}
+	EXPECT_EQ(xfer[0].result, 40000);
+	EXPECT(small > 10);
+	EXPECT(!memcmp(pair[1].memory + 8, source + 8, 40000 - 8));
+	pair_end();
+}
+
+/* Loss that has nothing to do with length is not mistaken for it */
+TEST(path__loss_does_not_degrade)
+{
+	u32 i, k, lost = 0;
+
+	begin(9000);
+	for (i = 0; i < 50; i++) {
+		put(0, 60000, 0);
+		while (!xfer[0].result) {
+			pair_pump(0);
+			for (k = 0; k < pair[0].nr_sent; k++)
+				if (pair_random(NULL) >> 60 < 3)
+					pair_drop(0, k), lost++;
+			pair_settle();
+			pair_tick(pair_now + 1000 * PAIR_MS);
+		}
+	}
+	EXPECT(lost > 30);
+	EXPECT_EQ(pair[0].peer->mtu, 9000);
+	/* Nor is a cable that was out for a while */
+	put(0, 60000, 0);
+	pass(1000 * PAIR_MS, 0, true);
+	pass(500 * PAIR_MS, 9000, true);
+	EXPECT_EQ(xfer[0].result, 60000);
+	EXPECT_EQ(pair[0].peer->mtu, 9000);
+	pair_end();
+}
+
+/* The other end's MTU falls, and rises, while connected */
+TEST(path__other_end_takes_less)
+{
+	begin(9000);
+	dmanic_host_set_mtu(&pair[1].host, 1500, 1500);
+	dmanic_peer_set_mtu(pair[1].peer);
+	pair_settle();
+	EXPECT_EQ(pair[0].peer->mtu, 1500);
+	put(0, 60000, 0);
+	pass(20 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].completed, 1);
+	dmanic_host_set_mtu(&pair[1].host, 4000, 4000);
+	dmanic_peer_set_mtu(pair[1].peer);
+	put(0, 60000, 0);
+	pass(20 * PAIR_MS, 4000, true);
+	EXPECT_EQ(pair[0].peer->mtu, 4000);
+	/* It says so, and that is lost: frames are, until it is asked */
+	dmanic_host_set_mtu(&pair[1].host, 1500, 1500);
+	dmanic_peer_set_mtu(pair[1].peer);
+	put(0, 60000, 0);
+	pair_pump(1);
+	while (pair[1].nr_sent)
+		pair_drop(1, 0);
+	pass(600 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].peer->mtu, 1500);
+	EXPECT_EQ(pair[0].completed, 3);
+	pair_end();
+}
+
+/* It answers, and nothing of what is sent is ever acknowledged */
+TEST(path__nothing_is_taken)
+{
+	u64 before;
+
+	begin(1500);
+	put(0, 1000, 0);
+	before = pair_now;
+	pass(7900 * PAIR_MS, 9000, false);
+	EXPECT_EQ(pair[0].completed, 0);
+	pass(200 * PAIR_MS, 9000, false);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	EXPECT(pair_now - before >= 8000 * PAIR_MS);
+	pair_end();
+}

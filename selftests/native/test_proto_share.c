@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What operations share - ids, places, grants, turns - and that none is held up by
+ * another without need.
+ *
+ * Sources: driver/proto/wire.c driver/proto/wire_data.c driver/proto/range.c
+ * Sources: driver/proto/host.c driver/proto/handshake.c driver/proto/peer.c
+ * Sources: driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
+ * Sources: driver/proto/receive.c driver/proto/reply.c driver/proto/ack.c
+ * Sources: driver/proto/loss.c driver/proto/rate.c
+ */
+#include "proto_pair.h"
+#include "unit.h"
+
+static u8 source[PAIR_MEMORY], sink[PAIR_MEMORY];
+static struct dmanic_xfer xfer[400];
+static struct dmanic_flow other;
+
+static void begin(void)
+{
+	u32 i;
+
+	for (i = 0; i < sizeof(source); i++)
+		source[i] = i * 7 + i / 256;
+	pair_begin();
+	pair_connect();
+	dmanic_flow_init(&other);
+}
+
+static void put(u32 i, u64 length, u64 offset)
+{
+	xfer[i] = pair_write(source + offset, length, offset);
+	pair_submit(0, &xfer[i]);
+}
+
+static void get(u32 i, u64 length)
+{
+	xfer[i] = pair_write(sink, length, 0);
+	xfer[i].kind = DMANIC_XFER_READ;
+	pair_submit(0, &xfer[i]);
+}
+
+/* One context's READs do not take every id */
+TEST(share__questions_leave_ids)
+{
+	u32 i;
+
+	begin();
+	for (i = 0; i < 300; i++)
+		get(i, 100);
+	xfer[300] = pair_write(source, 8, 0);
+	dmanic_peer_submit(pair[0].peer, &other, &xfer[300], pair_now);
+	xfer[301] = pair_write(source, 8, 100);
+	xfer[301].class = DMANIC_URGENT;
+	pair_submit(0, &xfer[301]);
+	pair_pump(0);
+	EXPECT(xfer[300].begun);
+	EXPECT(xfer[301].begun);
+	EXPECT_EQ(pair[0].flow[DMANIC_BULK].asking, 64);
+	pair_run(50 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 302);
+	EXPECT_EQ(pair[0].flow[DMANIC_BULK].asking, 0);
+	EXPECT_EQ(pair[0].peer->nr_free, 256);
+	pair_end();
+}
+
+/* Nor do bulk operations take those of urgent ones */
+TEST(share__bulk_leaves_ids_to_urgent)
+{
+	u32 i;
+
+	begin();
+	for (i = 0; i < 300; i++)
+		put(i, 8, 8 * i);
+	pair_pump(0);
+	EXPECT_EQ(pair[0].peer->nr_free, 8);
+	pair_run(50 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 300);
+	/* When a connection ends with questions under way, they count no more */
+	get(0, 100);
+	pair_pump(0);
+	EXPECT_EQ(pair[0].flow[DMANIC_BULK].asking, 1);
+	pair_wait(2100 * PAIR_MS);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	EXPECT_EQ(pair[0].flow[DMANIC_BULK].asking, 0);
+	pair_end();
+}
+
+/* Who asks for little gets it before who asked for much is done */
+TEST(share__answers_take_turns)
+{
+	begin();
+	pair[1].peer->granted = 12000;
+	get(0, 60000);
+	get(1, 100);
+	pair_pump(0);
+	pair_deliver(0, 0);
+	while (pair[1].nr_sent) {
+		pair_deliver(1, 0);
+		pair_drop(1, 0);
+	}
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT(pair[0].last == &xfer[1]);
+	pair_run(20 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 2);
+	pair_end();
+}
+
+/* Nothing is acknowledged: what it reads can be found, and taken back */
+TEST(share__what_is_read_can_be_found)
+{
+	struct dmanic_xfer *held;
+	u32 at = 0;
+
+	begin();
+	pair[1].peer->granted = 12000;
+	get(0, 60000);
+	get(1, 100);
+	pair_pump(0);
+	pair_deliver(0, 0);
+	EXPECT_EQ(pair[1].reads, 2);
+	held = dmanic_peer_reading(pair[1].peer, &at);
+	ASSERT(held);
+	dmanic_peer_cancel(pair[1].peer, held, DMANIC_STATUS_NO_SEGMENT);
+	EXPECT(dmanic_peer_reading(pair[1].peer, &at));
+	EXPECT(!dmanic_peer_reading(pair[1].peer, &at));
+	EXPECT_EQ(pair[1].reads, 1);
+	pair_run(20 * PAIR_MS);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_NO_SEGMENT);
+	EXPECT_EQ(xfer[1].status, 0);
+	pair_end();
+}
+
+/* The id that was just let go of may be taken at the other side yet */
+TEST(share__ids_go_round)
+{
+	u32 i, first = 0;
+
+	begin();
+	for (i = 0; i < 10; i++) {
+		put(0, 8, 0);
+		pair_run(PAIR_MS);
+		if (!i)
+			first = xfer[0].id & 0xffff;
+		EXPECT_EQ(xfer[0].id & 0xffff, first + i);
+	}
+	pair_end();
+}
+
+/* Whoever waits for ids asks for the ACK that frees them */
+TEST(share__no_ids_no_waiting)
+{
+	u64 before;
+	u32 i;
+
+	begin();
+	for (i = 0; i < 400; i++) {
+		xfer[i] = pair_write(source, 0, 0);
+		xfer[i].kind = DMANIC_XFER_NOTIFY;
+		xfer[i].class = DMANIC_URGENT;
+		pair_submit(0, &xfer[i]);
+	}
+	before = pair_now;
+	pair_settle();
+	EXPECT_EQ(pair[1].notified, 400);
+	EXPECT(pair_now == before);
+	pair_end();
+}
+
+/* Few notifications a second take nothing from who sends much */
+TEST(share__light_senders_do_not_count)
+{
+	u32 i;
+
+	begin();
+	for (i = 0; i < 100; i++) {
+		put(0, 8, 0);
+		pair_run(PAIR_MS / 2);
+		EXPECT_EQ(pair[1].host.senders, 1);
+		EXPECT_EQ(pair[1].host.heavy, 0);
+	}
+	/* Another one, that sends much: it has all, and these have enough */
+	pair[1].host.senders++;
+	pair[1].host.heavy++;
+	put(0, 8, 0);
+	pair_settle();
+	EXPECT_EQ(pair[0].peer->granted, (1 << 18) / 2);
+	for (i = 0; i < 4; i++)
+		put(i, 60000, 0);
+	pair_run(PAIR_MS / 10);
+	EXPECT_EQ(pair[1].host.heavy, 2);
+	EXPECT_EQ(pair[0].peer->granted, (1 << 18) / 2);
+	pair[1].host.senders--;
+	pair[1].host.heavy--;
+	pair_run(5 * PAIR_MS);
+	EXPECT_EQ(pair[1].host.heavy, 0);
+	EXPECT_EQ(pair[1].host.senders, 0);
+	pair_end();
+}
+
+/* What there was no room for did not come twice */
+TEST(share__room_is_no_duplicate)
+{
+	struct dmanic_proto_config config = { .mtu = 600, .super = 600, .ranges = 2 };
+	u32 i;
+
+	pair_begin_with(config);
+	pair_connect();
+	put(0, 20000, 0);
+	pair_pump(0);
+	for (i = 1; i < pair[0].nr_sent; i += 2)
+		pair_deliver(0, i);
+	EXPECT(pair[1].host.stats.dropped[DMANIC_DROP_ROOM] > 0);
+	EXPECT_EQ(pair[1].host.stats.duplicates, 0);
+	pair_run(100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	pair_end();
+}
+
+/* What stands behind its data in one frame is done with it, and kept by nobody */
+TEST(share__in_order_needs_no_place)
+{
+	begin();
+	pair[1].peer->rx[DMANIC_BULK].max_early = 0;
+	put(0, 100, 0);
+	xfer[1] = pair_write(source, 100, 200);
+	xfer[1].notifies = true;
+	pair_submit(0, &xfer[1]);
+	pair_pump(0);
+	ASSERT_EQ(pair[0].nr_sent, 1);
+	pair_deliver(0, 0);
+	EXPECT_EQ(pair[1].notified, 1);
+	EXPECT_EQ(pair[1].host.stats.dropped[DMANIC_DROP_ROOM], 0);
+	pair_end();
+}
+
+/* One class may overtake the other: that is no loss */
+TEST(share__urgent_overtakes_bulk)
+{
+	u32 i, nr;
+
+	begin();
+	/* It takes a while each way: so there is a round trip */
+	for (i = 0; i < 20; i++) {
+		put(0, 100, 0);
+		pair_pump(0);
+		pair_now += PAIR_MS / 4;
+		pair_run(0);
+	}
+	put(0, 14000, 0);
+	pair_pump(0);
+	nr = pair[0].nr_sent;
+	pair_now += PAIR_MS / 10;
+	xfer[1] = pair_write(source, 8, 100);
+	xfer[1].class = DMANIC_URGENT;
+	pair_submit(0, &xfer[1]);
+	pair_pump(0);
+	ASSERT(pair[0].nr_sent > nr);
+	EXPECT(pair[0].sent[nr].bytes[2] & DMANIC_WIRE_URGENT);
+	pair_now += PAIR_MS / 4;
+	pair_deliver(0, nr);
+	for (i = 0; i < pair[1].nr_sent; i++)
+		pair_deliver(1, i);
+	EXPECT_EQ(xfer[1].result, 8);
+	pair_wait(PAIR_MS / 4);
+	EXPECT_EQ(pair[0].host.stats.lost, 0);
+	pair_run(10 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 22);
+	pair_end();
+}
+
+/* A device that takes nothing, before a round trip is known */
+TEST(share__device_that_takes_nothing)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+	u64 until;
+	u32 tries = 0;
+
+	begin();
+	pair[0].peer->rate.srtt = 0;
+	put(0, 1000, 0);
+	until = pair_now + 100 * PAIR_MS;
+	while (pair_now < until) {
+		while (dmanic_peer_next(pair[0].peer, pair_now, &out)) {
+			if (!out.units)
+				continue;
+			tries++;
+			dmanic_peer_unsent(pair[0].peer, &out, pair_now);
+		}
+		pair_now = max(dmanic_peer_deadline(pair[0].peer, pair_now), pair_now + 1000);
+		dmanic_peer_timer(pair[0].peer, pair_now);
+	}
+	EXPECT(tries > 5 && tries < 50);
+	pair_run(50 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	pair_end();
+}
+
+/* An ACK is walked through once at most */
+TEST(share__ranges_that_overlap)
+{
+	struct dmanic_ack ack = { .number = 1000, .window = 1, .mtu = 1500 };
+	u8 bytes[1024];
+	u32 length, i;
+
+	begin();
+	put(0, 14000, 0);
+	pair_pump(0);
+	ack.stream[DMANIC_BULK].next = pair[0].peer->tx[DMANIC_BULK].una;
+	ack.stream[DMANIC_BULK].nr = 3;
+	for (i = 0; i < 3; i++) {
+		ack.range[i].after = 2000 + i;
+		ack.range[i].length = 6000;
+	}
+	length = dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack);
+	pair_feed(0, pair[1].address, bytes, length);
+	EXPECT_EQ(pair[0].host.stats.dropped[DMANIC_DROP_BAD], 1);
+	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].flight, 14000);
+	pair_end();
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What strangers, rivals, and nodes that moved or forgot can do: frames of no
+ * connection, and what they are answered.
+ *
+ * Sources: driver/proto/wire.c driver/proto/wire_data.c driver/proto/range.c
+ * Sources: driver/proto/host.c driver/proto/handshake.c driver/proto/peer.c
+ * Sources: driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
+ * Sources: driver/proto/receive.c driver/proto/reply.c driver/proto/ack.c
+ * Sources: driver/proto/loss.c driver/proto/rate.c
+ */
+#include "proto_pair.h"
+#include "unit.h"
+
+static u8 source[PAIR_MEMORY], bytes[1024];
+static struct dmanic_xfer xfer[8];
+
+static void put(u32 side, struct dmanic_xfer *which)
+{
+	*which = pair_write(source, 8, 0);
+	pair_submit(side, which);
+}
+
+/* Of a node, as side 1 gets it from @from */
+static void feed_init(u32 node, u64 from, u8 type)
+{
+	struct dmanic_hello hello = {
+		.node = node, .to = 1, .incarnation = 1, .mtu = 1500, .operations = 1,
+		.version_min = 1, .version_max = 1, .window = 1000,
+	};
+
+	hello.tag = type == DMANIC_WIRE_INIT ? 99 : 0;
+	pair_feed(1, from, bytes, dmanic_hello_encode(bytes, type, 0, 0, &hello));
+}
+
+/* Its MAC was changed: it says farewell, from the new one */
+TEST(strangers__reset_counts_from_a_new_address)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+
+	pair_begin();
+	pair_connect();
+	dmanic_peer_close(pair[0].peer, DMANIC_STATUS_LINK_DOWN, &out);
+	pair[0].address = 555;
+	pair_feed(1, 555, head, out.head_length);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_CLOSED);
+	put(0, &xfer[0]);
+	pair_run(5 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT_EQ(pair[1].peer->address, 555);
+	pair_end();
+}
+
+/* The same, and the farewell is lost */
+TEST(strangers__who_moved_is_no_rival)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+
+	pair_begin();
+	pair_connect();
+	dmanic_peer_close(pair[0].peer, DMANIC_STATUS_LINK_DOWN, &out);
+	pair[0].address = 555;
+	pair_run(100 * PAIR_MS);
+	put(0, &xfer[0]);
+	pair[0].event = DMANIC_PEER_FOUND;
+	pair_run(1900 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_FOUND);	/* not refused */
+	EXPECT_EQ(pair[1].event, DMANIC_PEER_FOUND);	/* lost, and found */
+	EXPECT_EQ(pair[1].host.stats.deaths, 1);
+	pair_end();
+}
+
+TEST(strangers__rival_is_refused_when_the_peer_still_answers)
+{
+	u32 i, refused = 0;
+
+	pair_begin();
+	pair_connect();
+	pair_run(100 * PAIR_MS);
+	feed_init(0, 666, DMANIC_WIRE_INIT);
+	EXPECT_EQ(pair[1].nr_sent, 0);
+	EXPECT_EQ(pair[1].event, DMANIC_PEER_FOUND);
+	pair_run(20 * PAIR_MS);
+	feed_init(0, 666, DMANIC_WIRE_INIT);
+	for (i = 0; i < pair[1].nr_sent; i++)
+		refused += pair_type(1, i) == DMANIC_WIRE_REFUSE;
+	EXPECT_EQ(refused, 1);
+	EXPECT_EQ(pair[1].event, DMANIC_PEER_RIVAL);
+	pair_run(2000 * PAIR_MS);
+	EXPECT(pair_open());
+	EXPECT_EQ(pair[1].peer->address, 100);
+	pair_end();
+}
+
+/* It answered, and forgot that, before it heard the third part */
+TEST(strangers__paired_with_a_tag_that_is_gone)
+{
+	struct dmanic_proto_config config = { .mtu = 1500, .super = 9000 };
+
+	pair_begin();
+	put(0, &xfer[0]);
+	pair_pump(0);
+	pair_deliver(0, 0);	/* HELLO */
+	pair_deliver(1, 0);
+	pair_deliver(0, 1);	/* INIT */
+	pair_deliver(1, 1);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_PAIRED);
+	pair_start(1, 2001, config);
+	pair_run(100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT_EQ(pair[0].peer->incarnation, 2001);
+	pair_end();
+}
+
+/* One kind of frame cannot use up what another is answered with */
+TEST(strangers__floods_do_not_keep_from_connecting)
+{
+	u64 *dropped = pair[1].host.stats.dropped;
+	u32 i;
+
+	pair_begin();
+	for (i = 0; i < 1000; i++)
+		feed_init(7, 666, DMANIC_WIRE_HELLO);
+	EXPECT_EQ(pair[1].nr_sent, 64);
+	for (i = 0; i < 1000; i++)
+		feed_init(7, 666, DMANIC_WIRE_INIT);
+	EXPECT_EQ(pair[1].nr_sent, 128);
+	EXPECT(dropped[DMANIC_DROP_RATE] >= 1800);
+	for (i = 0; i < 1000; i++)
+		pair_feed(1, 666, bytes, dmanic_probe_encode(bytes, 1234));
+	EXPECT_EQ(pair[1].nr_sent, 192);
+	/* Who is asked as well gets an answer */
+	pair[0].peer->address = 101;
+	pair[1].peer->address = 100;
+	put(1, &xfer[1]);
+	pair_pump(1);
+	put(0, &xfer[0]);
+	pair_pump(0);
+	EXPECT_EQ(pair_type(0, 0), DMANIC_WIRE_INIT);
+	pair_deliver(0, 0);
+	EXPECT_EQ(pair_type(1, pair[1].nr_sent - 1), DMANIC_WIRE_ANSWER);
+	pair_end();
+}
+
+/* A node that speaks later versions alone says so in a later frame */
+TEST(strangers__refused_in_another_version)
+{
+	struct dmanic_refuse refuse = { 1, DMANIC_REFUSE_VERSION, 2, 3 };
+	u32 length;
+
+	pair_begin();
+	pair[0].peer->address = 101;
+	put(0, &xfer[0]);
+	pair_pump(0);
+	length = dmanic_refuse_encode(bytes, pair[0].peer->local_tag, &refuse);
+	bytes[0] = 2;
+	bytes[2] = 0x80;	/* and has flags that are not known here */
+	dmanic_head_seal(bytes, length);
+	pair_feed(0, 101, bytes, length);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_REFUSED);
+	pair_wait(2100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_UNSUPPORTED);
+	pair_end();
+}
+
+/* Each part of connecting has its time; all of them together have little more */
+TEST(strangers__connecting_has_one_time)
+{
+	u64 before;
+	u32 i;
+
+	pair_begin();
+	pair[0].peer->address = 101;
+	pair[1].peer->address = 100;
+	put(0, &xfer[0]);
+	before = pair_now;
+	pair_wait(1900 * PAIR_MS);
+	pair_pump(0);
+	for (i = 0; i < pair[0].nr_sent; i++)
+		if (pair_type(0, i) == DMANIC_WIRE_INIT)
+			pair_deliver(0, i);
+	pair_deliver(1, 0);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_PAIRED);
+	while (!pair[0].completed && pair_now - before < 9000 * PAIR_MS)
+		pair_wait(PAIR_MS);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	EXPECT(pair_now - before <= 2001 * PAIR_MS);
+	pair_end();
+}
