@@ -14,11 +14,14 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define RING_PAGES	64	/* a power of two */
 #define CHAIN_MAX	127
+#define SYMBOL_ROOM	64
+#define CULPRITS	WATCHPOINT_CULPRITS
 
 /* ---- where it is ---- */
 
@@ -65,53 +68,109 @@ static __u64 kernel_address(__u64 physical)
 
 /* ---- whose code it is ---- */
 
-/* The symbol that @address is in, or by name: its place and the next one's */
-static void symbol_find(const char *name, __u64 *from, __u64 *end)
+/* dmanic.ko as a file, for /proc/kallsyms takes long to be read as a whole */
+static const Elf64_Ehdr *module_file(void)
 {
-	FILE *file = fopen("/proc/kallsyms", "re");
-	char line[512], symbol[256];
-	unsigned long long at;
+	FILE *said = popen("modinfo -n dmanic", "re");
+	struct stat stat;
+	char path[512] = "";
+	void *file;
+	int fd;
 
-	*from = 0;
-	*end = ~0ULL;
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%llx %*c %255s", &at, symbol) == 2 &&
-		    !strcmp(symbol, name))
-			*from = at;
-	if (file)
-		rewind(file);
-	while (*from && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%llx", &at) == 1 && at > *from && at < *end)
-			*end = at;
-	if (file)
-		fclose(file);
-	if (!*from)
-		SKIP("/proc/kallsyms does not have %s", name);
+	if (!said || !fgets(path, sizeof(path), said))
+		SKIP("modinfo does not know dmanic");
+	pclose(said);
+	path[strcspn(path, "\n")] = '\0';
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &stat))
+		SKIP("cannot read %s: %s", path, strerror(errno));
+	file = mmap(NULL, stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (file == MAP_FAILED || memcmp(file, ELFMAG, SELFMAG) != 0)
+		SKIP("%s is no ELF file (compressed?)", path);
+	return file;
 }
 
-static void symbol_name(__u64 address, char *name, size_t bytes)
+/* Where the kernel has put a section */
+static __u64 section_address(const char *section)
+{
+	unsigned long long address = 0;
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/module/dmanic/sections/%s", section);
+	file = fopen(path, "re");
+	if (!file || fscanf(file, "%llx", &address) != 1)
+		SKIP("cannot read %s", path);
+	fclose(file);
+	return address;
+}
+
+static void function_find(const char *function, __u64 *from, __u64 *end)
+{
+	const Elf64_Ehdr *head = module_file();
+	const char *file = (const char *)head;
+	const Elf64_Shdr *section = (const void *)(file + head->e_shoff);
+	const char *sections = file + section[head->e_shstrndx].sh_offset;
+	const Elf64_Sym *symbol;
+	const char *names;
+	__u64 i;
+	int k;
+
+	for (k = 0; k < head->e_shnum && section[k].sh_type != SHT_SYMTAB; k++)
+		;
+	ASSERT_LT(k, head->e_shnum);
+	symbol = (const void *)(file + section[k].sh_offset);
+	names = file + section[section[k].sh_link].sh_offset;
+	for (i = 0; i < section[k].sh_size / sizeof(*symbol); i++)
+		if (!strcmp(names + symbol[i].st_name, function))
+			break;
+	ASSERT_LT(i, section[k].sh_size / sizeof(*symbol));
+	*from = section_address(sections + section[symbol[i].st_shndx].sh_name) +
+		symbol[i].st_value;
+	*end = *from + symbol[i].st_size;
+}
+
+/* "address type name" */
+static bool symbol_next(FILE *file, __u64 *at, char name[SYMBOL_ROOM])
+{
+	char line[512], *end;
+
+	if (!file || !fgets(line, sizeof(line), file))
+		return false;
+	*at = strtoull(line, &end, 16);
+	snprintf(name, SYMBOL_ROOM, "%.*s", (int)strcspn(end + 3, "\t\n"), end + 3);
+	return true;
+}
+
+void watchpoint_culprit(const struct watchpoint *watch, char *text, size_t bytes)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
-	char line[512], symbol[256];
-	unsigned long long at, best = 0;
+	char name[SYMBOL_ROOM], best[CULPRITS][SYMBOL_ROOM] = { "" };
+	__u64 at, where[CULPRITS] = { 0 };
+	size_t used = 0;
+	unsigned int i;
 
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%llx %*c %255s", &at, symbol) != 2 ||
-		    at > address || at < best)
-			continue;
-		best = at;
-		snprintf(name, bytes, "%.60s", symbol);
+	while (symbol_next(file, &at, name)) {
+		for (i = 0; i < watch->culprits; i++) {
+			if (at > watch->culprit[i] || at < where[i])
+				continue;
+			where[i] = at;
+			memcpy(best[i], name, sizeof(name));
+		}
 	}
 	if (file)
 		fclose(file);
+	*text = '\0';
+	for (i = 0; i < watch->culprits && used < bytes; i++)
+		used += (size_t)snprintf(text + used, bytes - used, "%s%s", i ? " < " : "",
+					 best[i]);
 }
 
 /* ---- samples ---- */
 
 static void count(struct watchpoint *watch, const __u64 *chain, __u64 length)
 {
-	size_t used = strlen(watch->culprit);
-	char name[64] = "?";
 	__u64 i;
 
 	for (i = 0; i < length; i++) {
@@ -121,14 +180,9 @@ static void count(struct watchpoint *watch, const __u64 *chain, __u64 length)
 		}
 	}
 	/* The first: who, and who called him */
-	for (i = 0; !watch->outside && i < length && i < 6; i++) {
-		if (chain[i] >= (__u64)PERF_CONTEXT_MAX)
-			continue;
-		symbol_name(chain[i], name, sizeof(name));
-		snprintf(watch->culprit + used, sizeof(watch->culprit) - used, "%s%s",
-			 used ? " < " : "", name);
-		used = strlen(watch->culprit);
-	}
+	for (i = 0; !watch->outside && i < length; i++)
+		if (chain[i] < (__u64)PERF_CONTEXT_MAX && watch->culprits < CULPRITS)
+			watch->culprit[watch->culprits++] = chain[i];
 	watch->outside++;
 }
 
@@ -190,7 +244,7 @@ void watchpoint_open(struct watchpoint *watch, const void *word, const char *fun
 	unsigned int i;
 
 	memset(watch, 0, sizeof(*watch));
-	symbol_find(function, &watch->from, &watch->end);
+	function_find(function, &watch->from, &watch->end);
 	watch->cpus = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 	ASSERT_EQ(watch->cpus <= WATCHPOINT_CPUS, true);
 	for (i = 0; i < watch->cpus; i++) {
