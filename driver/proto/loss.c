@@ -190,6 +190,8 @@ static void loss_reach(struct dmanic_peer *peer, u64 now)
 
 static void loss_timeout(struct dmanic_peer *peer, u64 now)
 {
+	bool reached = peer->reached;
+	struct dmanic_sent *sent;
 	struct dmanic_tx *tx;
 	u32 class;
 
@@ -197,8 +199,9 @@ static void loss_timeout(struct dmanic_peer *peer, u64 now)
 	for (class = 0; class < DMANIC_CLASSES; class++) {
 		tx = &peer->tx[class];
 		while (tx->flying.first != DMANIC_NONE) {
+			sent = &tx->sent[tx->flying.first];
 			/* Perhaps nothing arrives: loss_reach() knows */
-			tx->sent[tx->flying.first].excused = true;
+			sent->excused = !reached;
 			dmanic_loss_mark(peer, class, tx->flying.first, now);
 		}
 	}

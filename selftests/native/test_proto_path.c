@@ -75,15 +75,18 @@ TEST(path__large_frames_get_lost)
 TEST(path__large_frames_get_lost_among_small_ones)
 {
 	u32 i, small = 0;
+	bool idle = true;
 
 	begin(9000);
 	put(0, 40000, 0);
-	for (i = 0; i < 3000 && xfer[0].result != 40000; i++) {
-		if (!xfer[1].kind || pair[0].last == &xfer[1]) {
+	for (i = 0; i < 12000 && xfer[0].result != 40000; i++) {
+		idle |= pair[0].last == &xfer[1];
+		if (idle) {
 			xfer[1] = pair_write(source, 8, 50000);
 			xfer[1].class = DMANIC_URGENT;
 			pair[0].last = NULL;
 			pair_submit(0, &xfer[1]);
+			idle = false;
 			small++;
 		}
 		pass(PAIR_MS / 2, 1500, true);
