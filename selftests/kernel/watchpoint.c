@@ -19,6 +19,9 @@
 
 #define RING_PAGES	64	/* a power of two */
 #define CHAIN_MAX	127
+#define SYMBOL_ROOM	64
+#define SYMBOLS_MAX	8192	/* of the module */
+#define CULPRITS	WATCHPOINT_CULPRITS
 
 /* ---- where it is ---- */
 
@@ -65,53 +68,76 @@ static __u64 kernel_address(__u64 physical)
 
 /* ---- whose code it is ---- */
 
-/* The symbol that @address is in, or by name: its place and the next one's */
-static void symbol_find(const char *name, __u64 *from, __u64 *end)
+/* "address type name" and perhaps a module, or false: the end */
+static bool symbol_next(FILE *file, __u64 *at, char name[SYMBOL_ROOM], bool *ours)
+{
+	char line[512], *end;
+
+	if (!file || !fgets(line, sizeof(line), file))
+		return false;
+	*at = strtoull(line, &end, 16);
+	snprintf(name, SYMBOL_ROOM, "%.*s", (int)strcspn(end + 3, "\t\n"), end + 3);
+	*ours = strstr(end, "\t[dmanic]");
+	return true;
+}
+
+/* Where a function of the module is: from its place to that of what comes next */
+static void symbol_find(const char *function, __u64 *from, __u64 *end)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
-	char line[512], symbol[256];
-	unsigned long long at;
+	__u64 at, places[SYMBOLS_MAX];
+	char name[SYMBOL_ROOM];
+	unsigned int n = 0, i;
+	bool ours;
 
 	*from = 0;
 	*end = ~0ULL;
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%llx %*c %255s", &at, symbol) == 2 &&
-		    !strcmp(symbol, name))
-			*from = at;
-	if (file)
-		rewind(file);
-	while (*from && fgets(line, sizeof(line), file))
-		if (sscanf(line, "%llx", &at) == 1 && at > *from && at < *end)
-			*end = at;
-	if (file)
-		fclose(file);
-	if (!*from)
-		SKIP("/proc/kallsyms does not have %s", name);
-}
-
-static void symbol_name(__u64 address, char *name, size_t bytes)
-{
-	FILE *file = fopen("/proc/kallsyms", "re");
-	char line[512], symbol[256];
-	unsigned long long at, best = 0;
-
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%llx %*c %255s", &at, symbol) != 2 ||
-		    at > address || at < best)
+	while (symbol_next(file, &at, name, &ours)) {
+		if (!ours)
 			continue;
-		best = at;
-		snprintf(name, bytes, "%.60s", symbol);
+		if (n < SYMBOLS_MAX)
+			places[n++] = at;
+		if (!strcmp(name, function))
+			*from = at;
 	}
 	if (file)
 		fclose(file);
+	if (!*from)
+		SKIP("/proc/kallsyms does not have %s", function);
+	for (i = 0; i < n; i++)
+		if (places[i] > *from && places[i] < *end)
+			*end = places[i];
+}
+
+/* "who < who called him < ...", in one walk through all symbols */
+static void symbol_names(const __u64 *chain, unsigned int length, char *text, size_t bytes)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char name[SYMBOL_ROOM], best[CULPRITS][SYMBOL_ROOM] = { "" };
+	__u64 at, where[CULPRITS] = { 0 };
+	unsigned int i;
+	size_t used = 0;
+	bool ours;
+
+	while (symbol_next(file, &at, name, &ours)) {
+		for (i = 0; i < length; i++) {
+			if (at > chain[i] || at < where[i])
+				continue;
+			where[i] = at;
+			memcpy(best[i], name, sizeof(name));
+		}
+	}
+	if (file)
+		fclose(file);
+	for (i = 0; i < length && used < bytes; i++)
+		used += (size_t)snprintf(text + used, bytes - used, "%s%s", i ? " < " : "",
+					 best[i]);
 }
 
 /* ---- samples ---- */
 
 static void count(struct watchpoint *watch, const __u64 *chain, __u64 length)
 {
-	size_t used = strlen(watch->culprit);
-	char name[64] = "?";
 	__u64 i;
 
 	for (i = 0; i < length; i++) {
@@ -121,14 +147,9 @@ static void count(struct watchpoint *watch, const __u64 *chain, __u64 length)
 		}
 	}
 	/* The first: who, and who called him */
-	for (i = 0; !watch->outside && i < length && i < 6; i++) {
-		if (chain[i] >= (__u64)PERF_CONTEXT_MAX)
-			continue;
-		symbol_name(chain[i], name, sizeof(name));
-		snprintf(watch->culprit + used, sizeof(watch->culprit) - used, "%s%s",
-			 used ? " < " : "", name);
-		used = strlen(watch->culprit);
-	}
+	for (i = 0; !watch->outside && i < length; i++)
+		if (chain[i] < (__u64)PERF_CONTEXT_MAX && watch->culprits < CULPRITS)
+			watch->culprit_at[watch->culprits++] = chain[i];
 	watch->outside++;
 }
 
@@ -217,4 +238,7 @@ void watchpoint_close(struct watchpoint *watch)
 		close(watch->fd[i]);
 	}
 	watch->cpus = 0;
+	if (watch->culprits)
+		symbol_names(watch->culprit_at, watch->culprits, watch->culprit,
+			     sizeof(watch->culprit));
 }

@@ -11,7 +11,8 @@
 
 #include <linux/types.h>
 
-#define WATCHPOINT_CPUS	64
+#define WATCHPOINT_CPUS		64
+#define WATCHPOINT_CULPRITS	5
 
 /**
  * struct watchpoint - a word that is watched
@@ -21,7 +22,9 @@
  * @from, @end: of the function that @inside counts
  * @inside: accesses by it, or by what it calls
  * @outside: all others
- * @culprit: one of these
+ * @culprits: how many of the call chain of the first of these
+ * @culprit_at: these
+ * @culprit: in words
  */
 struct watchpoint {
 	unsigned int cpus;
@@ -31,7 +34,9 @@ struct watchpoint {
 	__u64 end;
 	unsigned int inside;
 	unsigned int outside;
-	char culprit[128];
+	unsigned int culprits;
+	__u64 culprit_at[WATCHPOINT_CULPRITS];
+	char culprit[256];
 };
 
 /*
