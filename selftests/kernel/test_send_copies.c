@@ -97,18 +97,21 @@ static void watch(struct send_self *self, const struct dmanic_sqe *sqe, const vo
 
 static void expect_untouched(const struct watchpoint *seen)
 {
+	char who[256];
+
 	/* The receiver has read it each time, or the watch is blind */
 	EXPECT_GE(seen->inside, PUTS);
-	if (seen->outside)
-		FAIL("%u of %u accesses were the sender's: %s", seen->outside,
-		     seen->inside + seen->outside, seen->culprit);
+	if (!seen->outside)
+		return;
+	watchpoint_culprit(seen, who, sizeof(who));
+	FAIL("%u of %u accesses were the sender's: %s", seen->outside,
+	     seen->inside + seen->outside, who);
 }
 
 static void expect_touched(const struct watchpoint *seen)
 {
 	EXPECT_GE(seen->inside, PUTS);
 	EXPECT_GE(seen->outside, PUTS);
-	harness_note("the sender: %s", seen->culprit);
 }
 
 static struct dmanic_sqe sqe_write(const struct send_self *self)

@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define RING_PAGES	64	/* a power of two */
 #define CHAIN_MAX	127
 #define SYMBOL_ROOM	64
-#define SYMBOLS_MAX	8192	/* of the module */
 #define CULPRITS	WATCHPOINT_CULPRITS
 
 /* ---- where it is ---- */
@@ -68,8 +68,71 @@ static __u64 kernel_address(__u64 physical)
 
 /* ---- whose code it is ---- */
 
-/* "address type name" and perhaps a module, or false: the end */
-static bool symbol_next(FILE *file, __u64 *at, char name[SYMBOL_ROOM], bool *ours)
+/* dmanic.ko as a file, for /proc/kallsyms takes long to be read as a whole */
+static const Elf64_Ehdr *module_file(void)
+{
+	FILE *said = popen("modinfo -n dmanic", "re");
+	struct stat stat;
+	char path[512] = "";
+	void *file;
+	int fd;
+
+	if (!said || !fgets(path, sizeof(path), said))
+		SKIP("modinfo does not know dmanic");
+	pclose(said);
+	path[strcspn(path, "\n")] = '\0';
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &stat))
+		SKIP("cannot read %s: %s", path, strerror(errno));
+	file = mmap(NULL, stat.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (file == MAP_FAILED || memcmp(file, ELFMAG, SELFMAG) != 0)
+		SKIP("%s is no ELF file (compressed?)", path);
+	return file;
+}
+
+/* Where the kernel has put a section */
+static __u64 section_address(const char *section)
+{
+	unsigned long long address = 0;
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/module/dmanic/sections/%s", section);
+	file = fopen(path, "re");
+	if (!file || fscanf(file, "%llx", &address) != 1)
+		SKIP("cannot read %s", path);
+	fclose(file);
+	return address;
+}
+
+static void function_find(const char *function, __u64 *from, __u64 *end)
+{
+	const Elf64_Ehdr *head = module_file();
+	const char *file = (const char *)head;
+	const Elf64_Shdr *section = (const void *)(file + head->e_shoff);
+	const char *sections = file + section[head->e_shstrndx].sh_offset;
+	const Elf64_Sym *symbol;
+	const char *names;
+	__u64 i;
+	int k;
+
+	for (k = 0; k < head->e_shnum && section[k].sh_type != SHT_SYMTAB; k++)
+		;
+	ASSERT_LT(k, head->e_shnum);
+	symbol = (const void *)(file + section[k].sh_offset);
+	names = file + section[section[k].sh_link].sh_offset;
+	for (i = 0; i < section[k].sh_size / sizeof(*symbol); i++)
+		if (!strcmp(names + symbol[i].st_name, function))
+			break;
+	ASSERT_LT(i, section[k].sh_size / sizeof(*symbol));
+	*from = section_address(sections + section[symbol[i].st_shndx].sh_name) +
+		symbol[i].st_value;
+	*end = *from + symbol[i].st_size;
+}
+
+/* "address type name" */
+static bool symbol_next(FILE *file, __u64 *at, char name[SYMBOL_ROOM])
 {
 	char line[512], *end;
 
@@ -77,51 +140,20 @@ static bool symbol_next(FILE *file, __u64 *at, char name[SYMBOL_ROOM], bool *our
 		return false;
 	*at = strtoull(line, &end, 16);
 	snprintf(name, SYMBOL_ROOM, "%.*s", (int)strcspn(end + 3, "\t\n"), end + 3);
-	*ours = strstr(end, "\t[dmanic]");
 	return true;
 }
 
-/* Where a function of the module is: from its place to that of what comes next */
-static void symbol_find(const char *function, __u64 *from, __u64 *end)
-{
-	FILE *file = fopen("/proc/kallsyms", "re");
-	__u64 at, places[SYMBOLS_MAX];
-	char name[SYMBOL_ROOM];
-	unsigned int n = 0, i;
-	bool ours;
-
-	*from = 0;
-	*end = ~0ULL;
-	while (symbol_next(file, &at, name, &ours)) {
-		if (!ours)
-			continue;
-		if (n < SYMBOLS_MAX)
-			places[n++] = at;
-		if (!strcmp(name, function))
-			*from = at;
-	}
-	if (file)
-		fclose(file);
-	if (!*from)
-		SKIP("/proc/kallsyms does not have %s", function);
-	for (i = 0; i < n; i++)
-		if (places[i] > *from && places[i] < *end)
-			*end = places[i];
-}
-
-/* "who < who called him < ...", in one walk through all symbols */
-static void symbol_names(const __u64 *chain, unsigned int length, char *text, size_t bytes)
+void watchpoint_culprit(const struct watchpoint *watch, char *text, size_t bytes)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
 	char name[SYMBOL_ROOM], best[CULPRITS][SYMBOL_ROOM] = { "" };
 	__u64 at, where[CULPRITS] = { 0 };
-	unsigned int i;
 	size_t used = 0;
-	bool ours;
+	unsigned int i;
 
-	while (symbol_next(file, &at, name, &ours)) {
-		for (i = 0; i < length; i++) {
-			if (at > chain[i] || at < where[i])
+	while (symbol_next(file, &at, name)) {
+		for (i = 0; i < watch->culprits; i++) {
+			if (at > watch->culprit[i] || at < where[i])
 				continue;
 			where[i] = at;
 			memcpy(best[i], name, sizeof(name));
@@ -129,7 +161,8 @@ static void symbol_names(const __u64 *chain, unsigned int length, char *text, si
 	}
 	if (file)
 		fclose(file);
-	for (i = 0; i < length && used < bytes; i++)
+	*text = '\0';
+	for (i = 0; i < watch->culprits && used < bytes; i++)
 		used += (size_t)snprintf(text + used, bytes - used, "%s%s", i ? " < " : "",
 					 best[i]);
 }
@@ -149,7 +182,7 @@ static void count(struct watchpoint *watch, const __u64 *chain, __u64 length)
 	/* The first: who, and who called him */
 	for (i = 0; !watch->outside && i < length; i++)
 		if (chain[i] < (__u64)PERF_CONTEXT_MAX && watch->culprits < CULPRITS)
-			watch->culprit_at[watch->culprits++] = chain[i];
+			watch->culprit[watch->culprits++] = chain[i];
 	watch->outside++;
 }
 
@@ -211,7 +244,7 @@ void watchpoint_open(struct watchpoint *watch, const void *word, const char *fun
 	unsigned int i;
 
 	memset(watch, 0, sizeof(*watch));
-	symbol_find(function, &watch->from, &watch->end);
+	function_find(function, &watch->from, &watch->end);
 	watch->cpus = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 	ASSERT_EQ(watch->cpus <= WATCHPOINT_CPUS, true);
 	for (i = 0; i < watch->cpus; i++) {
@@ -238,7 +271,4 @@ void watchpoint_close(struct watchpoint *watch)
 		close(watch->fd[i]);
 	}
 	watch->cpus = 0;
-	if (watch->culprits)
-		symbol_names(watch->culprit_at, watch->culprits, watch->culprit,
-			     sizeof(watch->culprit));
 }

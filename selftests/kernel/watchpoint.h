@@ -10,6 +10,7 @@
 #define WATCHPOINT_H
 
 #include <linux/types.h>
+#include <stddef.h>
 
 #define WATCHPOINT_CPUS		64
 #define WATCHPOINT_CULPRITS	5
@@ -22,9 +23,8 @@
  * @from, @end: of the function that @inside counts
  * @inside: accesses by it, or by what it calls
  * @outside: all others
- * @culprits: how many of the call chain of the first of these
- * @culprit_at: these
- * @culprit: in words
+ * @culprits: how many places of the call chain of the first of these
+ * @culprit: these
  */
 struct watchpoint {
 	unsigned int cpus;
@@ -35,16 +35,17 @@ struct watchpoint {
 	unsigned int inside;
 	unsigned int outside;
 	unsigned int culprits;
-	__u64 culprit_at[WATCHPOINT_CULPRITS];
-	char culprit[256];
+	__u64 culprit[WATCHPOINT_CULPRITS];
 };
 
 /*
  * Watch the 8 bytes that this program has mapped at @word, aligned, and in memory.
- * @function: what to tell apart. Skips the test where that cannot be done.
+ * @function: of dmanic, what to tell apart. Skips the test where that cannot be done.
  */
 void watchpoint_open(struct watchpoint *watch, const void *word, const char *function);
 /* Counts what came since it was opened; then it is as before that */
 void watchpoint_close(struct watchpoint *watch);
+/* "who < who called him < …", of the first access outside; takes long */
+void watchpoint_culprit(const struct watchpoint *watch, char *text, size_t bytes);
 
 #endif /* WATCHPOINT_H */
