@@ -53,6 +53,7 @@ libnic-y += libnic/core/device.o
 libnic-y += libnic/core/error.o
 libnic-y += libnic/core/interrupt.o
 libnic-y += libnic/core/map.o
+libnic-y += libnic/core/news.o
 libnic-y += libnic/core/queue.o
 libnic-y += libnic/core/post.o
 libnic-y += libnic/core/segment.o

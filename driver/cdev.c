@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cdev.c - /dev/dmanic/<node>: open, ioctl, mmap
+ * cdev.c - /dev/dmanic/<node>: open, ioctl, mmap, read, poll
  *
  * One table of ioctls a kind of descriptor; dmanic_ioctl_run() copies the
  * argument in and out for all of them and is the only place that touches user
@@ -257,10 +257,22 @@ static int cdev_mmap(struct file *file, struct vm_area_struct *vma)
 	return dmanic_segment_mmap(ctx, vma);
 }
 
+static ssize_t cdev_read(struct file *file, char __user *to, size_t bytes, loff_t *pos)
+{
+	return dmanic_news_read(file->private_data, to, bytes);
+}
+
+static __poll_t cdev_poll(struct file *file, poll_table *table)
+{
+	return dmanic_news_poll(file->private_data, file, table);
+}
+
 static const struct file_operations cdev_fops = {
 	.owner = THIS_MODULE,
 	.open = cdev_open,
 	.release = cdev_release,
+	.read = cdev_read,
+	.poll = cdev_poll,
 	.unlocked_ioctl = ctx_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.mmap = cdev_mmap,

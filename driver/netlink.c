@@ -457,14 +457,28 @@ static int dmanic_dev_del(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
+/* Those who have others of the fabric open: listeners see the event of @node */
+static void dmanic_tell_fabric(struct dmanic_node *node, enum dmanic_event event)
+{
+	struct dmanic_node *other;
+
+	list_for_each_entry(other, &dmanic_nodes, entry)
+		if (other != node && other->link == node->link &&
+		    net_eq(other->net, node->net) &&
+		    !strcmp(other->fabric, node->fabric))
+			dmanic_news_tell(other, event, node->id);
+}
+
 static void dmanic_set_failed(struct dmanic_node *node, bool failed)
 {
 	bool before = node->link->failed && node->link->failed(node);
 
 	dmanic_node_set_failed(node, failed);
-	if (before != failed)
-		dmanic_netlink_event(node, failed ? DMANIC_EVENT_FAILED :
-						    DMANIC_EVENT_RESTARTED);
+	if (before == failed)
+		return;
+	dmanic_netlink_event(node, failed ? DMANIC_EVENT_FAILED : DMANIC_EVENT_RESTARTED);
+	dmanic_tell_fabric(node, failed ? DMANIC_EVENT_PEER_DOWN :
+					  DMANIC_EVENT_PEER_RESTARTED);
 }
 
 /* Change one node; with @check only find out whether that would work */

@@ -61,7 +61,8 @@ static int event_fill(struct sk_buff *skb, struct dmanic_node *node,
 }
 
 /**
- * dmanic_netlink_event() - tell listeners that something happened to a node
+ * dmanic_netlink_event() - tell listeners, and who has it open, that something
+ *	happened to a node
  * @node: added; its struct and its namespace are there
  * @event: what happened, already done
  */
@@ -82,6 +83,7 @@ void dmanic_netlink_peer_event(struct dmanic_node *node, enum dmanic_event event
 
 	lockdep_assert_held(&dmanic_nodes_lock);
 
+	dmanic_news_tell(node, event, peer == DMANIC_NO_NODE ? node->id : peer);
 	if (!genl_has_listeners(&dmanic_genl_family, node->net,
 				DMANIC_GROUP_EVENTS))
 		return;

@@ -31,6 +31,7 @@ struct dmanic_ctx *dmanic_ctx_create(struct dmanic_node *node, struct file *file
 	mutex_init(&ctx->lock);
 	xa_init_flags(&ctx->segments, 0);
 	xa_init_flags(&ctx->remotes, XA_FLAGS_ALLOC1);
+	dmanic_news_init(ctx);
 
 	mutex_lock(&node->lock);
 	ret = -ENODEV;

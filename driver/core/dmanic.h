@@ -54,6 +54,8 @@
  *	uring_waits.lock    spinlock, irqs off: commands that wait
  *	queue->lock         spinlock, irqs off: free ops, deferred ops, cq_tail
  *	irq->lock           spinlock, irqs off: raised
+ *	news.reader         mutex of a context, outside of all: one reads at a time
+ *	news.lock           spinlock: what a context is told, inside node->lock
  *
  * Completions walk from the link into queue->lock, so a link calls
  * dmanic_queue_complete() without its own locks held.
@@ -88,6 +90,7 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
+#include <linux/poll.h>
 #include <linux/refcount.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
@@ -373,6 +376,24 @@ static inline bool dmanic_range_ok(u64 size, u64 offset, u64 length)
 /* ---- context (context.c) ---- */
 
 /**
+ * struct dmanic_ctx_news - what a context is told of nodes, and has not read
+ * @reader: one reads at a time; may fault
+ * @lock: protects what follows; innermost
+ * @wait: who polls
+ * @told: how many there were
+ * @read: how many of them were read, or overwritten
+ * @kept: the i-th is kept[i % DMANIC_NEWS_KEPT]
+ */
+struct dmanic_ctx_news {
+	struct mutex reader; /* one reads at a time */
+	spinlock_t lock; /* protects told, read, kept */
+	wait_queue_head_t wait;
+	u64 told;
+	u64 read;
+	struct dmanic_news kept[DMANIC_NEWS_KEPT];
+};
+
+/**
  * struct dmanic_ctx - an open file of a node
  * @node: the device; counted by the open file
  * @file: the open file; queues and interrupts hold it
@@ -383,6 +404,7 @@ static inline bool dmanic_range_ok(u64 size, u64 offset, u64 length)
  * @remotes: handle to struct dmanic_remote
  * @next_handle: handles are handed out in a cycle
  * @nr_remotes: connections
+ * @news: what it is told of nodes
  */
 struct dmanic_ctx {
 	struct dmanic_node *node;
@@ -394,11 +416,20 @@ struct dmanic_ctx {
 	struct xarray remotes;
 	u32 next_handle;
 	atomic_t nr_remotes;
+	struct dmanic_ctx_news news;
 };
 
 struct dmanic_ctx *dmanic_ctx_create(struct dmanic_node *node, struct file *file);
 void dmanic_ctx_destroy(struct dmanic_ctx *ctx);
 int dmanic_ctx_query(struct dmanic_ctx *ctx, struct dmanic_query *query);
+
+/* ---- news (news.c) ---- */
+
+void dmanic_news_init(struct dmanic_ctx *ctx);
+void dmanic_news_tell(struct dmanic_node *node, enum dmanic_event event, u32 id);
+void dmanic_news_set_dead(struct dmanic_ctx *ctx);
+ssize_t dmanic_news_read(struct dmanic_ctx *ctx, char __user *to, size_t bytes);
+__poll_t dmanic_news_poll(struct dmanic_ctx *ctx, struct file *file, poll_table *table);
 
 /* ---- accounts (account.c) ---- */
 

@@ -122,9 +122,12 @@ void dmanic_node_announce(struct dmanic_node *node)
 static void node_set_dead(struct dmanic_node *node)
 {
 	struct dmanic_queue *queue;
+	struct dmanic_ctx *ctx;
 	struct dmanic_irq *irq;
 
 	mutex_lock(&node->lock);
+	list_for_each_entry(ctx, &node->contexts, entry)
+		dmanic_news_set_dead(ctx);
 	list_for_each_entry(queue, &node->queues, entry)
 		dmanic_queue_set_dead(queue);
 	list_for_each_entry(irq, &node->irqs, entry)

@@ -155,6 +155,57 @@ void nic_close(struct nic_ctx *ctx);
  */
 int nic_query(struct nic_ctx *ctx, struct nic_info *info);
 
+/* ---- news of nodes ---- */
+
+/* What happened to another node (PEER), or to this one */
+enum nic_news_event {
+	NIC_NEWS_FAILED = 4,
+	NIC_NEWS_RESTARTED = 5,
+	NIC_NEWS_PEER_UP = 6,
+	NIC_NEWS_PEER_DOWN = 7,
+	NIC_NEWS_PEER_RESTARTED = 8,
+	NIC_NEWS_PEER_REFUSED = 9,
+	NIC_NEWS_PEER_RIVAL = 10,
+	NIC_NEWS_LINK_DOWN = 11,
+	NIC_NEWS_LINK_UP = 12,
+};
+
+/**
+ * struct nic_news - something happened to a node
+ * @event: enum nic_news_event
+ * @node: to which
+ * @number: how many there were before in this context; a gap is what was lost
+ */
+struct nic_news {
+	uint32_t event;
+	uint32_t node;
+	uint64_t number;
+};
+
+/** nic_ctx_fd() - for poll(): POLLIN there are news, POLLERR the device went */
+int nic_ctx_fd(const struct nic_ctx *ctx);
+
+/**
+ * nic_news_poll() - take news of nodes, without waiting
+ * @ctx: the context
+ * @news: out, room for @max
+ * @max: most to take; the driver keeps the last 32
+ *
+ * Several threads may; each of the news goes to one of them.
+ *
+ * Return: how many, zero when there are none; -ENODEV the device was removed, and
+ * all was taken; -EOPNOTSUPP the driver is older than this library.
+ */
+int nic_news_poll(struct nic_ctx *ctx, struct nic_news *news, unsigned int max);
+
+/**
+ * nic_news_name() - a few words for an event
+ * @event: enum nic_news_event
+ *
+ * Return: static string, "unknown news" for others. Thread-safe.
+ */
+const char *nic_news_name(unsigned int event);
+
 /* ---- segments ---- */
 
 #define NIC_READ	1U	/* others may read */

@@ -9,6 +9,7 @@
  */
 #include "exchange.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -65,6 +66,27 @@ static void drain(struct watch *w, unsigned int rank, unsigned int left)
 	       ms_since(begin));
 }
 
+/* What the driver tells of that rank's node, and nothing of others */
+static void tell_news(struct watch *w, unsigned int rank)
+{
+	struct exchange *x = w->x;
+	uint64_t end = now_ns() + 5 * NS_PER_S;
+	struct pollfd wait = { .fd = nic_ctx_fd(x->ctx), .events = POLLIN };
+	struct nic_news news;
+	int got = 0;
+
+	while (got != 1 && now_ns() < end) {
+		poll(&wait, 1, 1000);
+		got = nic_news_poll(x->ctx, &news, 1);
+		must(x, got, "ask for news");
+		/* That it is there was told first */
+		if (got && (news.event == NIC_NEWS_PEER_UP ||
+			    news.node != nic_team_node(x->team, rank)))
+			got = 0;
+	}
+	printf("news: %s\n", got ? nic_news_name(news.event) : "none");
+}
+
 static void write_until_failure(struct watch *w)
 {
 	struct nic_completion done;
@@ -85,6 +107,7 @@ static void write_until_failure(struct watch *w)
 	printf("rank %u: %s after %.1f ms", to, nic_status_name(done.status),
 	       ms_since(w->last_ns[to]));
 	drain(w, to, x->depth - 1);
+	tell_news(w, to);
 }
 
 void watch_run(struct exchange *x)

@@ -95,6 +95,27 @@ struct dmanic_refusal {
 	__aligned_u64 allowed;
 };
 
+/* What a context keeps of what it is told and has not read */
+#define DMANIC_NEWS_KEPT	32
+
+/**
+ * struct dmanic_news - what read() of a device gives: something happened to a node
+ * @event: enum dmanic_event (linux/dmanic_netlink.h): PEER_UP, _DOWN, _RESTARTED,
+ *	_REFUSED, _RIVAL of another node; FAILED, RESTARTED, LINK_DOWN, LINK_UP of this
+ * @node: which
+ * @number: of those that this context was told of, from zero on; between two that
+ *	were read, what is missing was overwritten
+ *
+ * read() gives whole structs, the oldest first, and never waits: EAGAIN, there is
+ * nothing new; poll() says when there is (EPOLLIN). EINVAL: no room for one. ENODEV: the
+ * device was removed, and all was read.
+ */
+struct dmanic_news {
+	__u32 event;
+	__u32 node;
+	__aligned_u64 number;
+};
+
 /* Features (struct dmanic_query.features) */
 #define DMANIC_FEATURE_STRIDED		(1ULL << 0)
 #define DMANIC_FEATURE_NOTIFY		(1ULL << 1)
