@@ -103,7 +103,13 @@ static void instance_make(struct trace_self *self)
 {
 	snprintf(self->instance, sizeof(self->instance),
 		 TRACEFS "/instances/dmanic%d", getpid());
+	/*
+	 * An instance begins with the options of the whole. With this one the
+	 * scheduler is patched, too, each time an event is switched.
+	 */
+	ASSERT_EQ(put(TRACEFS, "options/record-cmd", "0"), 0);
 	ASSERT_EQ(mkdir(self->instance, 0700), 0);
+	ASSERT_EQ(put(TRACEFS, "options/record-cmd", "1"), 0);
 	ASSERT_EQ(put(self->instance, "trace_clock", "counter"), 0);
 }
 
