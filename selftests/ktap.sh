@@ -38,6 +38,8 @@ ktap_nest() { # END
 		esac
 		line=${line%$'\r'}
 		case $line in
+		# From the beginning: what was before does not count
+		KTAP\ version\ 1) plan=- cases=0 bad=0 ;;
 		TAP\ version\ 1[34]) line='KTAP version 1' ;;
 		1..[0-9]*) [ "$plan" != - ] || plan=${line#1..} ;;
 		'ok '[0-9]*) cases=$((cases + 1)) ;;
@@ -65,7 +67,7 @@ ktap_stop() {
 # it prints is nested too, and its status counts unless it is 0.
 ktap_program() { # NAME SECONDS COMMAND...
 	local name=$1 limit=$2 status=0 reason='' end out in answer
-	local plan cases bad
+	local plan cases bad began=${EPOCHREALTIME/[.,]/}
 	shift 2
 	end="end of $name $SRANDOM$SRANDOM"
 	exec {out}>&1
@@ -103,6 +105,8 @@ ktap_program() { # NAME SECONDS COMMAND...
 	124 | 137) reason="time limit of $limit s" ;;
 	*) reason=${reason:-exit status $status} ;;
 	esac
+	began=$(((${EPOCHREALTIME/[.,]/} - began) / 100000))
+	printf '  # %s took %d.%d s\n' "$name" $((began / 10)) $((began % 10))
 	ktap_result "$status" "$name" "$reason"
 }
 

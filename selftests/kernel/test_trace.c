@@ -99,11 +99,35 @@ static void tracefs_open(void)
 		SKIP("this kernel's tracefs has no instances");
 }
 
+/* An option of the whole tracing system: '0' or '1' */
+static char option(const char *file)
+{
+	char path[96], value = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), TRACEFS "/options/%s", file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(read(fd, &value, 1), 1);
+	close(fd);
+	return value;
+}
+
 static void instance_make(struct trace_self *self)
 {
+	char before[2] = { option("record-cmd") };
+	int made;
+
 	snprintf(self->instance, sizeof(self->instance),
 		 TRACEFS "/instances/dmanic%d", getpid());
-	ASSERT_EQ(mkdir(self->instance, 0700), 0);
+	/*
+	 * An instance begins with the options of the whole. With this one the
+	 * scheduler is patched, too, each time an event is switched.
+	 */
+	ASSERT_EQ(put(TRACEFS, "options/record-cmd", "0"), 0);
+	made = mkdir(self->instance, 0700);
+	ASSERT_EQ(put(TRACEFS, "options/record-cmd", before), 0);
+	ASSERT_EQ(made, 0);
 	ASSERT_EQ(put(self->instance, "trace_clock", "counter"), 0);
 }
 
