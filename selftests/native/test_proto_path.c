@@ -79,7 +79,7 @@ TEST(path__large_frames_get_lost_among_small_ones)
 
 	begin(9000);
 	put(0, 40000, 0);
-	for (i = 0; i < 12000 && xfer[0].result != 40000; i++) {
+	for (i = 0; i < 3000 && xfer[0].result != 40000; i++) {
 		idle |= pair[0].last == &xfer[1];
 		if (idle) {
 			xfer[1] = pair_write(source, 8, 50000);
