@@ -281,6 +281,7 @@ struct dmanic_slot {
  * @id: of the operation
  * @class: stream it came in
  * @used: something is owed
+ * @answered: a RESULT or FOUND was sent
  * @refused: a RESULT that is no success was sent
  * @ending: a NOTIFY or SKIP with END of it is yet to come
  * @reading: env->read_end() is to be called
@@ -290,6 +291,7 @@ struct dmanic_reply {
 	u32 id;
 	u8 class;
 	bool used;
+	bool answered;
 	bool refused;
 	bool ending;
 	bool reading;

@@ -73,6 +73,7 @@ static void reply_release(struct dmanic_peer *peer, struct dmanic_reply *reply)
 static void reply_result(struct dmanic_peer *peer, struct dmanic_reply *reply, u32 status,
 			 u64 value)
 {
+	reply->answered = true;
 	reply->xfer.status = status;
 	reply->xfer.result = value;
 	dmanic_tx_add(&peer->tx[reply->class], DMANIC_RECORD_RESULT, 1, &reply->xfer,
@@ -102,8 +103,12 @@ bool dmanic_reply_refuse(struct dmanic_peer *peer, u8 class, u32 id, u32 status,
 	if (reply_busy(peer, id))
 		return false;
 	reply = reply_take(peer, class, id);
-	/* Who reuses the id of a READ that is not done harms only himself */
-	if (reply->class != class || reply->reading)
+	/*
+	 * Who reuses an id that something is owed for harms only himself: there is
+	 * room for one RESULT of it.
+	 */
+	if (reply->class != class || reply->reading ||
+	    (reply->answered && !reply->refused))
 		return true;
 	reply->ending |= ending;
 	if (!reply->refused && status)
@@ -184,6 +189,7 @@ static void reply_lookup(struct dmanic_peer *peer, struct dmanic_reply *reply,
 	xfer->key = lookup.key;
 	xfer->block = lookup.rights;
 	xfer->result = lookup.length;
+	reply->answered = true;
 	dmanic_tx_add(&peer->tx[reply->class], DMANIC_RECORD_FOUND, 1, xfer, reply->id);
 }
 

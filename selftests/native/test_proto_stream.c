@@ -600,6 +600,31 @@ TEST(stream__hostile_records_are_counted)
 	pair_end();
 }
 
+/* There is room for one RESULT of each id, whatever comes under it */
+TEST(stream__hostile_id_is_answered_once)
+{
+	struct dmanic_record record = { .type = DMANIC_RECORD_ATOMIC,
+					.opcode = DMANIC_OP_FETCH_ADD, .op = 3,
+					.segment = 1, .key = PAIR_KEY };
+	u64 next;
+
+	begin();
+	next = pair[0].peer->rx[DMANIC_BULK].got.next;
+	hostile_data(next, &record, 0);
+	EXPECT_EQ(pair[0].atomics, 1);
+	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].results, 1);
+	record = (struct dmanic_record) { .type = DMANIC_RECORD_WRITE, .op = 3,
+					  .segment = 1, .key = ~PAIR_KEY, .length = 8 };
+	hostile_data(next + 1, &record, 8);
+	EXPECT_EQ(pair[0].peer->rx[DMANIC_BULK].got.next, next + 9);
+	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].results, 1);
+	/* Honest under another id: refused as ever */
+	record.op = 4;
+	hostile_data(next + 9, &record, 8);
+	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].results, 2);
+	pair_end();
+}
+
 TEST(stream__ack_of_what_was_not_sent)
 {
 	struct dmanic_ack ack = { .number = 1000, .window = 1, .mtu = 1500 };
