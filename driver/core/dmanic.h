@@ -787,6 +787,7 @@ static inline void dmanic_forget(void)
  *	until they are there nothing may overtake them
  * @pending: for the link, under its lock: ops not begun, in order
  * @turn: for the link, under its lock: in its list of queues, or its ops under way
+ * @behind: for the link, under its lock: in its list of queues that go on
  * @rcu: completions touch the queue after the last op is gone
  */
 struct dmanic_queue {
@@ -827,6 +828,7 @@ struct dmanic_queue {
 
 	struct list_head pending ____cacheline_aligned_in_smp; /* link's, and turn */
 	struct list_head turn;
+	struct list_head behind;
 	struct rcu_head rcu;
 };
 

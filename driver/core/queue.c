@@ -389,6 +389,7 @@ static struct dmanic_queue *queue_new(struct dmanic_ctx *ctx,
 	INIT_LIST_HEAD(&queue->deferred);
 	INIT_LIST_HEAD(&queue->pending);
 	INIT_LIST_HEAD(&queue->turn);
+	INIT_LIST_HEAD(&queue->behind);
 
 	ret = queue_alloc_ops(queue);
 	if (!ret)

@@ -258,6 +258,7 @@ static void ether_init(struct ether_node *en, const struct ether_config *config)
 	__skb_queue_head_init(&en->answers);
 	INIT_LIST_HEAD(&en->done);
 	INIT_LIST_HEAD(&en->resumed);
+	INIT_LIST_HEAD(&en->behind);
 	INIT_LIST_HEAD(&en->self);
 	INIT_LIST_HEAD(&en->news);
 	hrtimer_init(&en->kick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);

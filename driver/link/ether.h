@@ -132,6 +132,7 @@ struct ether_fault {
  * @answers: frames to be sent at once
  * @done: operations to be completed, in order
  * @resumed: eops of LISTs that go on
+ * @behind: queues whose ops may be taken that waited
  * @self: operations with itself, in order
  * @kick: goes on sending
  * @news: peers that something is to be told of
@@ -162,6 +163,7 @@ struct ether_node {
 	struct sk_buff_head answers;
 	struct list_head done;
 	struct list_head resumed;
+	struct list_head behind;
 	struct list_head self;
 	struct hrtimer kick;
 	struct list_head news;

@@ -355,21 +355,45 @@ static bool op_must_wait(const struct dmanic_op *op)
 	       (dmanic_opcode_atomic(last->opcode) && !dmanic_opcode_atomic(op->opcode));
 }
 
+/* Those that waited, some of them; the rest under another hold of the lock */
 static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue)
 {
 	struct dmanic_op *op;
+	unsigned int nr = 0;
 	LIST_HEAD(ops);
 
+	op = list_first_entry_or_null(&queue->pending, struct dmanic_op, entry);
+	/* A LIST that goes on stays at the head */
+	if (!op || !op->pending)
+		return;
 	list_splice_init(&queue->pending, &ops);
-	while (!list_empty(&ops)) {
+	while (!list_empty(&ops) && nr < OP_CHUNK) {
 		op = list_first_entry(&ops, struct dmanic_op, entry);
 		if (op_must_wait(op))
 			break;
 		list_del(&op->entry);
 		op->pending = false;
 		op_take(en, op);
+		nr++;
 	}
 	list_splice_tail(&ops, &queue->pending);
+	if (nr == OP_CHUNK && !list_empty(&queue->pending))
+		list_add_tail(&queue->behind, &en->behind);
+}
+
+static void op_resume_queue(struct ether_node *en, struct dmanic_queue *queue)
+{
+	if (list_empty(&queue->behind))
+		list_add_tail(&queue->behind, &en->behind);
+}
+
+/* It waited, here or for this node. The last of its queue takes the queue off en->behind. */
+static void op_unpend(struct ether_node *en, struct dmanic_op *op, u32 status)
+{
+	list_del(&op->entry);
+	if (list_empty(&op->queue->pending))
+		list_del_init(&op->queue->behind);
+	dmanic_ether_end(en, op, status);
 }
 
 /**
@@ -381,6 +405,7 @@ void dmanic_ether_resume(struct ether_node *en)
 	struct dmanic_queue *queue;
 	struct ether_op *eop;
 	LIST_HEAD(resumed);
+	LIST_HEAD(behind);
 
 	lockdep_assert_held(&en->lock);
 	list_splice_init(&en->resumed, &resumed);
@@ -400,6 +425,12 @@ void dmanic_ether_resume(struct ether_node *en)
 			continue;
 		}
 		/* Its ops are in en->done at most, so the queue is there */
+		op_resume_queue(en, queue);
+	}
+	list_splice_init(&en->behind, &behind);
+	while (!list_empty(&behind)) {
+		queue = list_first_entry(&behind, struct dmanic_queue, behind);
+		list_del_init(&queue->behind);
 		op_take_behind(en, queue);
 	}
 }
@@ -443,9 +474,14 @@ static void op_cancel_pending(struct ether_node *en, struct dmanic_queue *queue)
 	list_for_each_entry_safe(op, next, &queue->pending, entry) {
 		if (!op->pending || !dmanic_op_given_up(op))
 			continue;
-		list_del(&op->entry);
-		dmanic_ether_end(en, op, DMANIC_STATUS_CANCELLED);
+		op_unpend(en, op, DMANIC_STATUS_CANCELLED);
 	}
+}
+
+static void op_cancel_xfer(struct ether_op *eop)
+{
+	dmanic_ether_wake(eop->ep);
+	dmanic_peer_cancel(&eop->ep->peer, &eop->xfer, DMANIC_STATUS_CANCELLED);
 }
 
 /* One that was given up: it waits, here or for this node, or is under way */
@@ -453,13 +489,10 @@ static void op_cancel(struct ether_node *en, struct dmanic_op *op)
 {
 	struct ether_op *eop = op->link;
 
-	if (op->pending) {
-		list_del(&op->entry);
-		dmanic_ether_end(en, op, DMANIC_STATUS_CANCELLED);
-	} else if (eop->ep) {
-		dmanic_ether_wake(eop->ep);
-		dmanic_peer_cancel(&eop->ep->peer, &eop->xfer, DMANIC_STATUS_CANCELLED);
-	}
+	if (op->pending)
+		op_unpend(en, op, DMANIC_STATUS_CANCELLED);
+	else if (eop->ep)
+		op_cancel_xfer(eop);
 }
 
 /* All of a queue that were given up */

@@ -159,7 +159,7 @@ static bool run_collect(struct ether_node *en, struct run *run)
 	dmanic_ether_resume(en);
 	list_splice_tail_init(&en->done, &run->done);
 	return run->nr || !list_empty(&run->done) || !list_empty(&en->active) ||
-	       !list_empty(&en->resumed);
+	       !list_empty(&en->resumed) || !list_empty(&en->behind);
 }
 
 /* Without the lock, in order */

@@ -204,6 +204,54 @@ TEST_F_TIMEOUT(list, moves_exactly, 60)
 	free(expected);
 }
 
+/* What was posted before it ends while it runs; what was posted behind it waits */
+TEST_F_TIMEOUT(list, among_others_of_its_queue, 60)
+{
+	__u8 opcode = variant->direction ? DMANIC_OP_READ : DMANIC_OP_WRITE;
+	unsigned int turns = harness_load(20), turn, i, times[5];
+	struct dmanic_list_entry entry = { .length = 20000 };
+	__u8 *to = target(self, variant->direction);
+	struct dmanic_cqe cqe;
+
+	fill(source(self, variant->direction), SIDE, 7);
+	/* All of them write the first bytes of the target */
+	for (i = 0; i < 100; i++) {
+		entry.local_offset = i * entry.length + (variant->direction ? 0 : 64);
+		entry.remote_offset = i * entry.length + (variant->direction ? 64 : 0);
+		entry_write(self, i, &entry);
+	}
+	for (turn = 0; turn < turns; turn++) {
+		memset(to, COLOUR, SIDE);
+		memset(times, 0, sizeof(times));
+		for (i = 0; i < 5; i++) {
+			struct dmanic_sqe sqe = sqe_move(opcode, self->local.id, 0,
+							 self->handle, 0, 1000 + i);
+
+			if (i == 2)
+				sqe = sqe_of(self, variant->direction, 100);
+			if (i != 2)
+				*(variant->direction ? &sqe.remote_offset :
+						       &sqe.local_offset) = i * 10000;
+			sqe.cookie = i;
+			*queue_sqe(&self->queue) = sqe;
+			queue_submit(&self->queue);
+		}
+		for (i = 0; i < 5; i++) {
+			cqe = queue_wait(&self->queue);
+			ASSERT_EQ(cqe.status, DMANIC_STATUS_OK);
+			ASSERT_LT(cqe.cookie, 5);
+			EXPECT_EQ(cqe.result,
+				  cqe.cookie == 2 ? 2000000 : 1000 + cqe.cookie);
+			times[cqe.cookie]++;
+		}
+		for (i = 0; i < 5; i++)
+			EXPECT_EQ(times[i], 1);
+		ASSERT_EQ(memcmp(to, source(self, variant->direction) + 40000, 1004), 0);
+		ASSERT_EQ(memcmp(to + 1004, source(self, variant->direction) + 64 + 1004,
+				 1998996), 0);
+	}
+}
+
 /* Nothing at all, and nothing often */
 TEST_F(list, empty)
 {
