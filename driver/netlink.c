@@ -32,17 +32,8 @@
 static_assert(DMANIC_PREFIX_MAX == 28);
 static_assert(DMANIC_LOOP_MAX_NODES == 256);
 
-/* Changes whenever the list of nodes does; under dmanic_nodes_lock */
-static u32 dmanic_generation = 1;
-
 /* Made when first needed, then never changed; under dmanic_nodes_lock */
 static char *dmanic_busy_texts[DMANIC_BUSY_TEXTS];
-
-void dmanic_netlink_changed(void)
-{
-	lockdep_assert_held(&dmanic_nodes_lock);
-	dmanic_generation++;
-}
 
 /* ---- showing devices ---- */
 
@@ -211,7 +202,7 @@ static int dmanic_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	ret = mutex_lock_killable(&dmanic_nodes_lock);
 	if (ret)
 		return ret;
-	cb->seq = dmanic_generation;
+	cb->seq = dmanic_nodes_generation;
 	list_for_each_entry(node, &dmanic_nodes, entry) {
 		if (!net_eq(node->net, net))
 			continue;
@@ -339,7 +330,6 @@ static int dmanic_loop_new(struct genl_info *info)
 		return ret;
 	ret = dmanic_loop_create(genl_info_net(info), nla_data(name),
 				 nla_get_u32(nodes), &model);
-	dmanic_generation++;
 	mutex_unlock(&dmanic_nodes_lock);
 	if (ret == -EEXIST)
 		NL_SET_ERR_MSG_ATTR(info->extack, name,
@@ -451,7 +441,6 @@ static int dmanic_dev_del(struct sk_buff *skb, struct genl_info *info)
 		list_for_each_entry_safe(node, next, &dmanic_nodes, entry)
 			if (dmanic_node_selected(node, net, selector))
 				dmanic_node_remove(node);
-		dmanic_generation++;
 	}
 	mutex_unlock(&dmanic_nodes_lock);
 	return ret;

@@ -47,8 +47,6 @@ int dmanic_netlink_fault_put(struct sk_buff *skb, struct dmanic_node *node);
 int dmanic_netlink_fault_read(struct dmanic_fault *fault, const struct nlattr *nest,
 			      struct netlink_ext_ack *extack);
 
-/* The list of devices did; under dmanic_nodes_lock */
-void dmanic_netlink_changed(void);
 
 /* netlink_ether.c */
 int dmanic_netlink_ether_new(struct genl_info *info);

@@ -112,7 +112,6 @@ int dmanic_netlink_ether_new(struct genl_info *info)
 	if (!ret) {
 		mutex_lock(&dmanic_nodes_lock);
 		ret = dmanic_ether_create(genl_info_net(info), &config, info->extack);
-		dmanic_netlink_changed();
 		mutex_unlock(&dmanic_nodes_lock);
 	}
 	rtnl_unlock();

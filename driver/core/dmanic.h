@@ -93,6 +93,7 @@
 #include <linux/poll.h>
 #include <linux/refcount.h>
 #include <linux/rcupdate.h>
+#include <linux/siphash.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -181,6 +182,7 @@ enum dmanic_kind {
  * @irqs: struct dmanic_irq.entry
  * @exports: id to struct dmanic_export; NULL while an id is only reserved
  * @next_id: ids are handed out in a cycle, so that an old one stays unused long
+ * @names_key: of that hash: users choose names
  * @names: published exports by hash of their name; read under RCU
  * @maps: its address space has all mappings of @exports by other nodes; NULL
  *	until there was one
@@ -214,6 +216,7 @@ struct dmanic_node {
 	struct xarray exports;
 	u32 next_id;
 	struct inode *maps;
+	siphash_key_t names_key;
 	DECLARE_HASHTABLE(names, 8);
 	unsigned int publish_seq;
 	wait_queue_head_t published;
@@ -226,6 +229,7 @@ struct dmanic_node {
 
 extern struct list_head dmanic_nodes;
 extern struct mutex dmanic_nodes_lock;
+extern u32 dmanic_nodes_generation; /* changes with the list; under the lock */
 
 int dmanic_node_init(struct dmanic_node *node, struct net *net,
 		     const struct dmanic_link_ops *link, const char *name,
@@ -788,6 +792,8 @@ static inline void dmanic_forget(void)
  * @pending: for the link, under its lock: ops not begun, in order
  * @turn: for the link, under its lock: in its list of queues, or its ops under way
  * @behind: for the link, under its lock: in its list of queues that go on
+ * @self: for the link, under its lock: ops of the node with itself, in order
+ * @self_turn: for the link, under its lock: in its list of queues that have such
  * @rcu: completions touch the queue after the last op is gone
  */
 struct dmanic_queue {
@@ -829,6 +835,8 @@ struct dmanic_queue {
 	struct list_head pending ____cacheline_aligned_in_smp; /* link's, and turn */
 	struct list_head turn;
 	struct list_head behind;
+	struct list_head self;
+	struct list_head self_turn;
 	struct rcu_head rcu;
 };
 

@@ -17,9 +17,9 @@
  * time however many loops there are; only who may open the device can.
  */
 #include <crypto/algapi.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/stringhash.h>
 
 #include "dmanic.h"
 
@@ -63,16 +63,17 @@ bool dmanic_name_valid(const char *name, size_t size)
 	return len < size && !memchr_inv(name + len, 0, size - len);
 }
 
-static u32 export_hash(const char *name)
+/* Names come from users, and are looked up in softirq: nobody is to know who collides */
+static u32 export_hash(const struct dmanic_node *node, const char *name)
 {
-	return full_name_hash(NULL, name, strlen(name));
+	return siphash(name, strlen(name), &node->names_key);
 }
 
 static struct dmanic_export *export_find(struct dmanic_node *node, const char *name)
 {
 	struct dmanic_export *export;
 
-	hash_for_each_possible_rcu(node->names, export, name_entry, export_hash(name),
+	hash_for_each_possible_rcu(node->names, export, name_entry, export_hash(node, name),
 				   lockdep_is_held(&node->lock))
 		if (!strcmp(export->name, name))
 			return export;
@@ -110,7 +111,7 @@ int dmanic_export_publish(struct dmanic_export *export, const char *name,
 	/* The slot was reserved, so this does not allocate */
 	xa_store(&node->exports, export->id, export, GFP_KERNEL);
 	if (*name) {
-		hash_add_rcu(node->names, &export->name_entry, export_hash(name));
+		hash_add_rcu(node->names, &export->name_entry, export_hash(node, name));
 		node->publish_seq++;
 	}
 out_unlock:

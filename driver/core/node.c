@@ -7,6 +7,7 @@
  * mem let go of the device; then the link's release() frees it.
  */
 #include <linux/module.h>
+#include <linux/random.h>
 #include <net/net_namespace.h>
 
 #include "dmanic.h"
@@ -15,6 +16,8 @@
 LIST_HEAD(dmanic_nodes);
 /* The list, making and removing nodes */
 DEFINE_MUTEX(dmanic_nodes_lock);
+
+u32 dmanic_nodes_generation = 1;
 
 /* The module goes and takes no more nodes; under dmanic_nodes_lock */
 static bool dmanic_nodes_closed;
@@ -63,6 +66,7 @@ int dmanic_node_init(struct dmanic_node *node, struct net *net,
 	INIT_LIST_HEAD(&node->queues);
 	INIT_LIST_HEAD(&node->irqs);
 	xa_init_flags(&node->exports, XA_FLAGS_ALLOC1);
+	get_random_bytes(&node->names_key, sizeof(node->names_key));
 	hash_init(node->names);
 	init_waitqueue_head(&node->published);
 
@@ -101,6 +105,7 @@ int dmanic_node_add(struct dmanic_node *node)
 	if (ret)
 		return ret;
 	list_add_tail(&node->entry, &dmanic_nodes);
+	dmanic_nodes_generation++;
 	return 0;
 }
 
@@ -152,6 +157,7 @@ void dmanic_node_remove(struct dmanic_node *node)
 	mutex_unlock(&node->lock);
 
 	list_del(&node->entry);
+	dmanic_nodes_generation++;
 	dmanic_cdev_remove(node);
 	node->link->stop(node);
 	dmanic_map_zap_all(node);

@@ -390,6 +390,8 @@ static struct dmanic_queue *queue_new(struct dmanic_ctx *ctx,
 	INIT_LIST_HEAD(&queue->pending);
 	INIT_LIST_HEAD(&queue->turn);
 	INIT_LIST_HEAD(&queue->behind);
+	INIT_LIST_HEAD(&queue->self);
+	INIT_LIST_HEAD(&queue->self_turn);
 
 	ret = queue_alloc_ops(queue);
 	if (!ret)

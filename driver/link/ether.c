@@ -123,7 +123,7 @@ static void ether_quit(struct ether_node *en)
 	spin_lock_bh(&en->lock);
 	WRITE_ONCE(en->stopped, true);
 	dmanic_ether_peer_close_all(en);
-	dmanic_ether_self_cancel(en, DMANIC_STATUS_LINK_DOWN, true);
+	dmanic_ether_self_cancel_all(en, DMANIC_STATUS_LINK_DOWN);
 	spin_unlock_bh(&en->lock);
 	dmanic_ether_run(en);
 	dmanic_ether_port_leave(en);
@@ -259,7 +259,7 @@ static void ether_init(struct ether_node *en, const struct ether_config *config)
 	INIT_LIST_HEAD(&en->done);
 	INIT_LIST_HEAD(&en->resumed);
 	INIT_LIST_HEAD(&en->behind);
-	INIT_LIST_HEAD(&en->self);
+	INIT_LIST_HEAD(&en->selves);
 	INIT_LIST_HEAD(&en->news);
 	hrtimer_init(&en->kick, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	en->kick.function = dmanic_ether_kick;

@@ -74,7 +74,7 @@
 
 /**
  * struct ether_port - a network device, and nodes on it
- * @entry: in the list of ports, under dmanic_nodes_lock
+ * @entry: in the list of ports, under dmanic_nodes_lock; readers use RCU
  * @dev: the device
  * @tracker: of the reference to it
  * @nodes: struct ether_node.entry; readers use RCU
@@ -131,9 +131,10 @@ struct ether_fault {
  * @active: peers that may have something to send
  * @answers: frames to be sent at once
  * @done: operations to be completed, in order
+ * @looks: entries of LISTs that were looked at in this hold of the lock
  * @resumed: eops of LISTs that go on
  * @behind: queues whose ops may be taken that waited
- * @self: operations with itself, in order
+ * @selves: queues that have operations with itself, in turn
  * @kick: goes on sending
  * @news: peers that something is to be told of
  * @events: of this node's own id: bits, by enum dmanic_peer_event
@@ -162,9 +163,10 @@ struct ether_node {
 	struct list_head active;
 	struct sk_buff_head answers;
 	struct list_head done;
+	u32 looks;
 	struct list_head resumed;
 	struct list_head behind;
-	struct list_head self;
+	struct list_head selves;
 	struct hrtimer kick;
 	struct list_head news;
 	unsigned long events;
@@ -337,7 +339,8 @@ u32 dmanic_ether_cut(struct dmanic_xfer *xfer, u64 position, u32 most, u64 *offs
 
 /* ether_self.c; cancel under en->lock */
 void dmanic_ether_self_submit(struct ether_node *en, struct dmanic_op *op);
-void dmanic_ether_self_cancel(struct ether_node *en, u32 status, bool all);
+void dmanic_ether_self_cancel(struct ether_node *en, struct dmanic_queue *queue);
+void dmanic_ether_self_cancel_all(struct ether_node *en, u32 status);
 void dmanic_ether_self_work(struct work_struct *work);
 
 /* ether_connect.c */

@@ -30,6 +30,8 @@ static int connect_errno(u32 status)
 		return -EINTR;
 	case DMANIC_STATUS_UNSUPPORTED:
 		return -EOPNOTSUPP;
+	case DMANIC_STATUS_TIMED_OUT:
+		return -ETIME;
 	default:
 		return -EHOSTUNREACH;
 	}
@@ -96,10 +98,30 @@ struct connect_ask {
 	struct completion ended;
 };
 
-/* Ask once; enum dmanic_status. The protocol ends it in bounded time. */
-static u32 connect_ask(struct ether_node *en, struct ether_peer *ep,
-		       struct connect_ask *ask, u64 *incarnation)
+/* No answer is wanted any more */
+static void connect_cancel(struct ether_node *en, struct ether_peer *ep,
+			   struct connect_ask *ask)
 {
+	spin_lock_bh(&en->lock);
+	if (!completion_done(&ask->ended))
+		dmanic_peer_cancel(&ep->peer, &ask->xfer, DMANIC_STATUS_CANCELLED);
+	dmanic_ether_wake(ep);
+	spin_unlock_bh(&en->lock);
+	dmanic_ether_run(en);
+}
+
+/*
+ * Ask once; enum dmanic_status. The protocol ends it in bounded time, which may be
+ * longer than @left_ns (zero: is not).
+ */
+static u32 connect_ask(struct ether_node *en, struct ether_peer *ep,
+		       struct connect_ask *ask, u64 left_ns, u64 *incarnation)
+{
+	long left = MAX_SCHEDULE_TIMEOUT;
+
+	/* DMANIC_TIMEOUT_NEVER is more than there are */
+	if (left_ns)
+		left = min_t(u64, nsecs_to_jiffies64(left_ns) + 1, MAX_SCHEDULE_TIMEOUT);
 	init_completion(&ask->ended);
 	memset(&ask->xfer, 0, sizeof(ask->xfer));
 	INIT_LIST_HEAD(&ask->xfer.entry);
@@ -117,14 +139,10 @@ static u32 connect_ask(struct ether_node *en, struct ether_peer *ep,
 	spin_unlock_bh(&en->lock);
 	dmanic_ether_run(en);
 
-	if (wait_for_completion_interruptible(&ask->ended)) {
-		spin_lock_bh(&en->lock);
-		if (!completion_done(&ask->ended))
-			dmanic_peer_cancel(&ep->peer, &ask->xfer, DMANIC_STATUS_CANCELLED);
-		dmanic_ether_wake(ep);
-		spin_unlock_bh(&en->lock);
-		dmanic_ether_run(en);
-		return DMANIC_STATUS_CANCELLED;
+	left = wait_for_completion_interruptible_timeout(&ask->ended, left);
+	if (left <= 0) {
+		connect_cancel(en, ep, ask);
+		return left ? DMANIC_STATUS_CANCELLED : DMANIC_STATUS_TIMED_OUT;
 	}
 	/* Who completed it has left */
 	spin_lock_bh(&en->lock);
@@ -134,10 +152,10 @@ static u32 connect_ask(struct ether_node *en, struct ether_peer *ep,
 }
 
 static u32 connect_once(struct ether_node *en, struct ether_peer *ep,
-			struct connect_ask *ask, u64 *incarnation)
+			struct connect_ask *ask, u64 left_ns, u64 *incarnation)
 {
 	if (ep)
-		return connect_ask(en, ep, ask, incarnation);
+		return connect_ask(en, ep, ask, left_ns, incarnation);
 	*incarnation = en->node.incarnation;
 	return connect_find(&en->node, &ask->lookup);
 }
@@ -163,11 +181,12 @@ static int connect_until(struct ether_node *en, struct ether_peer *ep,
 			 struct connect_ask *ask, u64 timeout_ns, u64 *incarnation)
 {
 	const struct dmanic_lookup question = ask->lookup;
-	u64 began = ktime_get_ns(), pause = CONNECT_FIRST_NS, gone;
+	u64 began = ktime_get_ns(), pause = CONNECT_FIRST_NS, gone = 0;
 	int ret;
 
 	for (;;) {
-		ret = connect_errno(connect_once(en, ep, ask, incarnation));
+		ret = connect_errno(connect_once(en, ep, ask, timeout_ns - gone,
+						 incarnation));
 		if (ret != -ENOENT || !connect_by_name(&question) || !timeout_ns)
 			return ret;
 		gone = ktime_get_ns() - began;

@@ -18,6 +18,10 @@
 
 #define FAULT_WHOLE	1000000U	/* parts per million */
 
+/* Late frames taken at a time, and until the next */
+#define FAULT_BATCH	16U
+#define FAULT_PAUSE_NS	(10 * NSEC_PER_USEC)
+
 /**
  * struct fault_cb - in skb->cb of a frame that is late
  * @due: when it arrives, ns
@@ -151,12 +155,15 @@ static enum hrtimer_restart fault_timer(struct hrtimer *timer)
 {
 	struct ether_node *en = container_of(timer, struct ether_node, fault.timer);
 	struct sk_buff *skb;
+	unsigned int nr;
 
-	while ((skb = fault_next(en))) {
+	for (nr = 0; nr < FAULT_BATCH && (skb = fault_next(en)); nr++) {
 		dmanic_ether_receive(en, skb);
 		consume_skb(skb);
 	}
 	dmanic_ether_run(en);
+	if (nr == FAULT_BATCH)
+		hrtimer_start(timer, FAULT_PAUSE_NS, HRTIMER_MODE_REL_SOFT);
 	return HRTIMER_NORESTART;
 }
 
@@ -165,6 +172,20 @@ void dmanic_ether_fault_init(struct ether_node *en)
 	__skb_queue_head_init(&en->fault.held);
 	hrtimer_init(&en->fault.timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	en->fault.timer.function = fault_timer;
+}
+
+/* None is later than one that comes now would be: their order is that of their times */
+static void fault_hurry(struct ether_fault *fault)
+{
+	u64 latest = ktime_get_ns() + fault->rule.delay_ns;
+	struct sk_buff *skb;
+
+	skb_queue_walk(&fault->held, skb)
+		fault_cb(skb)->due = min(fault_cb(skb)->due, latest);
+	skb = skb_peek(&fault->held);
+	if (skb)
+		hrtimer_start(&fault->timer, ns_to_ktime(fault_cb(skb)->due),
+			      HRTIMER_MODE_ABS_SOFT);
 }
 
 /* No frame comes any more, and none is to be late */
@@ -177,7 +198,8 @@ void dmanic_ether_fault_exit(struct ether_node *en)
 /**
  * dmanic_ether_set_fault() - make the wire bad, or good again
  * @node: of this node
- * @rule: how bad; all zero: not at all. Frames that are late stay so.
+ * @rule: how bad; all zero: not at all. Frames that are late come when they should
+ *	have, or sooner if it has become less.
  */
 void dmanic_ether_set_fault(struct dmanic_node *node, const struct dmanic_fault *rule)
 {
@@ -188,6 +210,7 @@ void dmanic_ether_set_fault(struct dmanic_node *node, const struct dmanic_fault 
 	fault->rule = *rule;
 	prandom_seed_state(&fault->random, rule->seed);
 	WRITE_ONCE(fault->on, dmanic_fault_any(rule));
+	fault_hurry(fault);
 	spin_unlock_bh(&en->lock);
 }
 

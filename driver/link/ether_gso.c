@@ -97,8 +97,15 @@ static struct sk_buff *cut_segment(struct sk_buff *skb, netdev_features_t featur
 		return ERR_PTR(-EINVAL);
 	memcpy(whole, skb->data, head);
 	__skb_pull(skb, head);
-	/* Or it would compute a checksum of all bytes, which nobody looks at */
-	pieces = skb_segment(skb, features | NETIF_F_HW_CSUM);
+	/*
+	 * A checksum of the payload nobody looks at, but for a tunnel that has one
+	 * of its own: its head adds to what is computed here.
+	 */
+	if (skb->encap_hdr_csum)
+		features &= ~NETIF_F_CSUM_MASK;
+	else
+		features |= NETIF_F_HW_CSUM;
+	pieces = skb_segment(skb, features);
 	if (!IS_ERR_OR_NULL(pieces))
 		cut_heads(pieces, whole, mac, head, crc);
 	return pieces;

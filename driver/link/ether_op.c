@@ -24,8 +24,9 @@
 
 /* Entries of a LIST in one transfer that writes, and looked at under one hold */
 #define OP_LIST_PART	1024U
-/* Operations taken under one hold of the lock */
+/* Operations taken under one hold of the lock, and entries of LISTs looked at */
 #define OP_CHUNK	64U
+#define OP_LOOKS	4096U
 
 static bool op_notifies(const struct dmanic_op *op)
 {
@@ -167,7 +168,7 @@ static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op 
 		return NULL;
 	/* It was connected to once, but its peer may have become another's */
 	ep = dmanic_ether_peer_take(en, target->node);
-	*status = DMANIC_STATUS_PEER_DEAD;
+	*status = DMANIC_STATUS_LIMIT;
 	if (!ep)
 		return NULL;
 	*status = DMANIC_STATUS_PEER_RESTARTED;
@@ -182,7 +183,7 @@ static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op 
  * The next entries that write: how many bytes they are. What is found wrong ends the
  * operation after them.
  */
-static u64 op_list_measure(struct ether_op *eop)
+static u64 op_list_measure(struct ether_node *en, struct ether_op *eop)
 {
 	struct dmanic_op *op = eop->op;
 	struct dmanic_op_list before = op->list;
@@ -196,6 +197,7 @@ static u64 op_list_measure(struct ether_op *eop)
 			break;
 		bytes += block.bytes;
 	}
+	en->looks += nr;
 	eop->xfer.notifies = op_notifies(op) && !eop->list_status && dmanic_list_done(op);
 	/* The protocol asks for them once more, one by one */
 	if (bytes)
@@ -215,7 +217,7 @@ static enum op_part op_part_empty(const struct ether_op *eop)
 							       OP_PART_LATER;
 }
 
-static enum op_part op_list_part_read(struct ether_op *eop)
+static enum op_part op_list_part_read(struct ether_node *en, struct ether_op *eop)
 {
 	struct dmanic_op *op = eop->op;
 	struct dmanic_xfer *xfer = &eop->xfer;
@@ -225,6 +227,7 @@ static enum op_part op_list_part_read(struct ether_op *eop)
 	for (nr = 0; nr < OP_LIST_PART && !block.bytes && !eop->list_status &&
 		     !dmanic_list_done(op); nr++)
 		eop->list_status = dmanic_list_next(op, op->list.reach, U64_MAX, &block);
+	en->looks += nr;
 	eop->local = block.local;
 	xfer->offset = block.remote;
 	xfer->length = eop->list_status ? 0 : block.bytes;
@@ -232,16 +235,16 @@ static enum op_part op_list_part_read(struct ether_op *eop)
 }
 
 /* The next part */
-static enum op_part op_list_part(struct ether_op *eop)
+static enum op_part op_list_part(struct ether_node *en, struct ether_op *eop)
 {
 	struct dmanic_op *op = eop->op;
 	struct dmanic_xfer *xfer = &eop->xfer;
 
 	op_fill(xfer, op);
 	if (op->read)
-		return op_list_part_read(eop);
+		return op_list_part_read(en, eop);
 	xfer->blocks = true;
-	xfer->length = op_list_measure(eop);
+	xfer->length = op_list_measure(en, eop);
 	if (xfer->length)
 		return OP_PART;
 	if (!xfer->notifies)
@@ -291,7 +294,7 @@ static bool op_list_go(struct ether_node *en, struct ether_op *eop)
 
 	ep = op_peer(en, eop->op, &status);
 	if (ep)
-		part = op_list_part(eop);
+		part = op_list_part(en, eop);
 	switch (part) {
 	case OP_PART:
 		op_submit(eop, ep);
@@ -367,7 +370,7 @@ static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue)
 	if (!op || !op->pending)
 		return;
 	list_splice_init(&queue->pending, &ops);
-	while (!list_empty(&ops) && nr < OP_CHUNK) {
+	while (!list_empty(&ops) && nr < OP_CHUNK && en->looks < OP_LOOKS) {
 		op = list_first_entry(&ops, struct dmanic_op, entry);
 		if (op_must_wait(op))
 			break;
@@ -376,9 +379,10 @@ static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue)
 		op_take(en, op);
 		nr++;
 	}
-	list_splice_tail(&ops, &queue->pending);
-	if (nr == OP_CHUNK && !list_empty(&queue->pending))
+	/* There is more, and nothing that it waits for */
+	if (!list_empty(&ops) && !op_must_wait(list_first_entry(&ops, typeof(*op), entry)))
 		list_add_tail(&queue->behind, &en->behind);
+	list_splice_tail(&ops, &queue->pending);
 }
 
 static void op_resume_queue(struct ether_node *en, struct dmanic_queue *queue)
@@ -387,12 +391,16 @@ static void op_resume_queue(struct ether_node *en, struct dmanic_queue *queue)
 		list_add_tail(&queue->behind, &en->behind);
 }
 
-/* It waited, here or for this node. The last of its queue takes the queue off en->behind. */
+/* It waited, here or for this node. The last of its queue takes the queue off our lists. */
 static void op_unpend(struct ether_node *en, struct dmanic_op *op, u32 status)
 {
+	struct dmanic_queue *queue = op->queue;
+
 	list_del(&op->entry);
-	if (list_empty(&op->queue->pending))
-		list_del_init(&op->queue->behind);
+	if (list_empty(&queue->pending))
+		list_del_init(&queue->behind);
+	if (list_empty(&queue->self))
+		list_del_init(&queue->self_turn);
 	dmanic_ether_end(en, op, status);
 }
 
@@ -408,6 +416,7 @@ void dmanic_ether_resume(struct ether_node *en)
 	LIST_HEAD(behind);
 
 	lockdep_assert_held(&en->lock);
+	en->looks = 0;
 	list_splice_init(&en->resumed, &resumed);
 	while (!list_empty(&resumed)) {
 		eop = list_first_entry(&resumed, struct ether_op, resume);
@@ -415,6 +424,10 @@ void dmanic_ether_resume(struct ether_node *en)
 		queue = eop->op->queue;
 		if (!ether_is_list(eop->op)) {
 			/* It ended, and others waited for that */
+		} else if (en->looks >= OP_LOOKS) {
+			/* Another time */
+			list_add_tail(&eop->resume, &en->resumed);
+			continue;
 		} else if (eop->xfer.status) {
 			op_list_end(en, eop, eop->xfer.status);
 		} else if (eop->list_status) {
@@ -443,6 +456,7 @@ u64 dmanic_ether_submit(struct dmanic_node *node, struct list_head *ops)
 	u32 nr = 0;
 
 	spin_lock_bh(&en->lock);
+	en->looks = 0;
 	while (!list_empty(ops)) {
 		op = list_first_entry(ops, struct dmanic_op, entry);
 		list_del(&op->entry);
@@ -453,10 +467,12 @@ u64 dmanic_ether_submit(struct dmanic_node *node, struct list_head *ops)
 		} else {
 			op_take(en, op);
 		}
-		if (++nr % OP_CHUNK == 0) {
+		if (++nr == OP_CHUNK || en->looks >= OP_LOOKS) {
 			spin_unlock_bh(&en->lock);
 			dmanic_ether_run(en);
 			spin_lock_bh(&en->lock);
+			en->looks = 0;
+			nr = 0;
 		}
 	}
 	spin_unlock_bh(&en->lock);
@@ -504,7 +520,7 @@ static void op_cancel_queue(struct ether_node *en, struct dmanic_queue *queue)
 	list_for_each_entry_safe(eop, next, &queue->turn, of_queue)
 		if (dmanic_op_given_up(eop->op))
 			op_cancel(en, eop->op);
-	dmanic_ether_self_cancel(en, DMANIC_STATUS_CANCELLED, false);
+	dmanic_ether_self_cancel(en, queue);
 }
 
 /* As link.h says of cancel() */

@@ -20,19 +20,23 @@
 /* Of a large frame, for its Ethernet header and tags */
 #define PORT_HEADROOM	64U
 
-/* Under dmanic_nodes_lock */
+/* Under dmanic_nodes_lock; readers use RCU */
 static LIST_HEAD(ether_ports);
 
 /* ---- what a device is like ---- */
 
-/* Another device gets its frames before we do */
-static bool port_enslaved(const struct net_device *dev)
+/*
+ * Another device gets its frames before we do. Flags that tell of bridges and bonds
+ * change before or behind the notification; who is above is right by then.
+ */
+static bool port_enslaved(struct net_device *dev)
 {
-	return netif_is_bridge_port(dev) || netif_is_lag_port(dev) ||
-	       netif_is_ovs_port(dev);
+	struct net_device *master = netdev_master_upper_dev_get(dev);
+
+	return master && !netif_is_l3_master(master);
 }
 
-static bool port_is_down(const struct net_device *dev)
+static bool port_is_down(struct net_device *dev)
 {
 	return !(dev->flags & IFF_UP) || !netif_carrier_ok(dev) ||
 	       port_enslaved(dev) || dev->mtu < DMANIC_WIRE_MTU_MIN;
@@ -40,12 +44,12 @@ static bool port_is_down(const struct net_device *dev)
 
 /**
  * dmanic_ether_port_check() - can nodes be on a device
- * @dev: the device
+ * @dev: the device; under rtnl_lock
  * @extack: tells why not, and what to do
  *
  * Return: 0, -EOPNOTSUPP, -EBUSY or -EINVAL.
  */
-int dmanic_ether_port_check(const struct net_device *dev, struct netlink_ext_ack *extack)
+int dmanic_ether_port_check(struct net_device *dev, struct netlink_ext_ack *extack)
 {
 	if (dev->flags & IFF_LOOPBACK) {
 		NL_SET_ERR_MSG(extack,
@@ -142,14 +146,22 @@ u32 dmanic_ether_path(struct net_device *dev, u16 ethertype)
 /* The frame's head contiguous: all of it that the frame says there is */
 static bool port_pull(struct sk_buff *skb)
 {
+	struct dmanic_head head;
 	u32 pull;
 
 	if (skb->pkt_type != PACKET_HOST && skb->pkt_type != PACKET_BROADCAST)
 		return false;
-	if (!pskb_may_pull(skb, DMANIC_WIRE_COMMON))
+	/* An answer to that would be a broadcast */
+	if (!is_valid_ether_addr(eth_hdr(skb)->h_source) ||
+	    !pskb_may_pull(skb, DMANIC_WIRE_COMMON))
 		return false;
 	pull = dmanic_wire_pull(skb->data, skb_headlen(skb));
-	return pull <= DMANIC_WIRE_HEAD_MAX && pskb_may_pull(skb, pull);
+	if (pull > DMANIC_WIRE_HEAD_MAX || !pskb_may_pull(skb, pull))
+		return false;
+	/* Of what everybody gets only a HELLO asks everybody for an answer */
+	return skb->pkt_type == PACKET_HOST ||
+	       (!dmanic_head_decode(skb->data, skb_headlen(skb), skb->len, &head) &&
+		head.type == DMANIC_WIRE_HELLO);
 }
 
 /* Which of several nodes a frame is for; out: @all of them; NULL: none */
@@ -159,9 +171,12 @@ static struct ether_node *port_choose(struct ether_port *port, struct sk_buff *s
 	struct ether_node *en;
 	struct dmanic_hello hello;
 	struct dmanic_head head;
+	enum dmanic_drop drop;
 
-	*all = false;
-	if (dmanic_head_decode(skb->data, skb_headlen(skb), skb->len, &head))
+	drop = dmanic_head_decode(skb->data, skb_headlen(skb), skb->len, &head);
+	/* In another version: each finds out whether it was meant */
+	*all = drop == DMANIC_DROP_VERSION;
+	if (drop)
 		goto out_any;
 	if (head.type == DMANIC_WIRE_HELLO || head.type == DMANIC_WIRE_INIT) {
 		if (dmanic_hello_decode(skb->data, &head, &hello))
@@ -286,7 +301,7 @@ struct ether_port *dmanic_ether_port_get(struct net_device *dev, u16 ethertype)
 	port->taker.list_func = port_take_list;
 	netdev_hold(dev, &port->tracker, GFP_KERNEL);
 	dev_add_pack(&port->taker);
-	list_add_tail(&port->entry, &ether_ports);
+	list_add_tail_rcu(&port->entry, &ether_ports);
 	return port;
 }
 
@@ -299,8 +314,8 @@ void dmanic_ether_port_put(struct ether_port *port)
 	lockdep_assert_held(&dmanic_nodes_lock);
 	if (port->nr_nodes)
 		return;
-	list_del(&port->entry);
-	/* Waits until nobody takes a frame any more */
+	list_del_rcu(&port->entry);
+	/* Waits until nobody takes a frame any more, or looks at the list */
 	dev_remove_pack(&port->taker);
 	dmanic_ether_cutter_put(ntohs(port->taker.type));
 	netdev_put(port->dev, &port->tracker);
@@ -455,13 +470,26 @@ static bool port_event_matters(unsigned long event)
 	}
 }
 
+/* Ports are made under rtnl_lock only, which the caller has */
+static bool port_any(const struct net_device *dev)
+{
+	struct ether_port *port;
+	bool any = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(port, &ether_ports, entry)
+		any |= port->dev == dev;
+	rcu_read_unlock();
+	return any;
+}
+
 /* UNREGISTER comes again until the last reference is gone: then there is no port */
 static int port_notify(struct notifier_block *block, unsigned long event, void *info)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
 	struct ether_port *port, *next;
 
-	if (!port_event_matters(event))
+	if (!port_event_matters(event) || !port_any(dev))
 		return NOTIFY_DONE;
 	mutex_lock(&dmanic_nodes_lock);
 	list_for_each_entry_safe(port, next, &ether_ports, entry)

@@ -11,8 +11,9 @@
 
 #include "ether.h"
 
-/* Frames built under one hold of the lock */
+/* Frames built under one hold of the lock, and operations completed behind it */
 #define RUN_BATCH	16U
+#define RUN_DONE	256U
 /* Batches, and time, until others have the CPU */
 #define RUN_ROUNDS	64U
 #define RUN_NS		NSEC_PER_MSEC
@@ -129,6 +130,21 @@ static bool run_build(struct ether_peer *ep, struct run *run, u64 now)
 	return true;
 }
 
+/*
+ * In the same hold of the lock as dmanic_ether_resume(), which looks at operations
+ * that have ended. Others come in the next batch: a peer that dies may end very many.
+ */
+static void run_take_done(struct ether_node *en, struct run *run)
+{
+	struct list_head *last = &en->done;
+	unsigned int nr;
+
+	for (nr = 0; nr < RUN_DONE && !list_is_last(last, &en->done); nr++)
+		last = last->next;
+	if (nr)
+		list_cut_position(&run->done, &en->done, last);
+}
+
 /* Under the lock; false: there is nothing to do */
 static bool run_collect(struct ether_node *en, struct run *run)
 {
@@ -157,7 +173,7 @@ static bool run_collect(struct ether_node *en, struct run *run)
 		run_arm(ep, now);
 	}
 	dmanic_ether_resume(en);
-	list_splice_tail_init(&en->done, &run->done);
+	run_take_done(en, run);
 	return run->nr || !list_empty(&run->done) || !list_empty(&en->active) ||
 	       !list_empty(&en->resumed) || !list_empty(&en->behind);
 }

@@ -3,37 +3,64 @@
  * ether_self.c - operations of a node with itself
  *
  * No frame: a worker copies, for that may take long. The same checks as for others.
+ * Queues take turns, so that nobody waits for all that another user has posted.
  */
 #include <linux/math64.h>
 #include <linux/sched.h>
 
 #include "ether.h"
 
-/* Copied between two looks around */
+/* Copied between two looks around, and in a turn */
 #define SELF_CHUNK	SZ_256K
+#define SELF_TURN	(16 * SELF_CHUNK)
 
 void dmanic_ether_self_submit(struct ether_node *en, struct dmanic_op *op)
 {
+	struct dmanic_queue *queue = op->queue;
+
 	lockdep_assert_held(&en->lock);
 	op->pending = true;
-	list_add_tail(&op->entry, &en->self);
+	list_add_tail(&op->entry, &queue->self);
+	if (list_empty(&queue->self_turn))
+		list_add_tail(&queue->self_turn, &en->selves);
 	get_device(&en->node.dev);
 	if (!queue_work(dmanic_ether_wq, &en->self_work))
 		put_device(&en->node.dev);
 }
 
-/* @all, or what was given up, as far as it has not begun */
-void dmanic_ether_self_cancel(struct ether_node *en, u32 status, bool all)
+/* It was the first of its queue, or has not begun; the queue's turn goes with its last */
+static void self_end(struct ether_node *en, struct dmanic_op *op, u32 status)
+{
+	struct dmanic_queue *queue = op->queue;
+
+	list_del(&op->entry);
+	if (list_empty(&queue->self))
+		list_del_init(&queue->self_turn);
+	dmanic_ether_end(en, op, status);
+}
+
+/* What was given up, as far as it has not begun */
+void dmanic_ether_self_cancel(struct ether_node *en, struct dmanic_queue *queue)
 {
 	struct dmanic_op *op, *next;
 
 	lockdep_assert_held(&en->lock);
-	list_for_each_entry_safe(op, next, &en->self, entry) {
-		if (!all && !dmanic_op_given_up(op))
-			continue;
-		list_del(&op->entry);
-		dmanic_ether_end(en, op, status);
-	}
+	list_for_each_entry_safe(op, next, &queue->self, entry)
+		if (op->pending && dmanic_op_given_up(op))
+			self_end(en, op, DMANIC_STATUS_CANCELLED);
+}
+
+/* All that has not begun; what has sees that the node stops */
+void dmanic_ether_self_cancel_all(struct ether_node *en, u32 status)
+{
+	struct dmanic_queue *queue, *other;
+	struct dmanic_op *op, *next;
+
+	lockdep_assert_held(&en->lock);
+	list_for_each_entry_safe(queue, other, &en->selves, self_turn)
+		list_for_each_entry_safe(op, next, &queue->self, entry)
+			if (op->pending)
+				self_end(en, op, status);
 }
 
 static void self_copy(struct dmanic_op *op, struct dmanic_export *export, u64 local,
@@ -82,14 +109,15 @@ static u32 self_chunk(struct dmanic_op *op, struct dmanic_export *export, bool *
 	return DMANIC_STATUS_OK;
 }
 
-static u32 self_data(struct ether_node *en, struct dmanic_op *op)
+/* Until it is done, or its turn is over: out @done */
+static u32 self_data(struct ether_node *en, struct dmanic_op *op, bool *done)
 {
 	u32 right = op->read ? DMANIC_RIGHT_READ : DMANIC_RIGHT_WRITE;
 	struct dmanic_export *export;
-	bool done = false;
-	u32 status;
+	u32 status, since;
 
-	while (!done) {
+	*done = false;
+	for (since = 0; !*done && since < SELF_TURN; since += SELF_CHUNK) {
 		if (dmanic_op_given_up(op))
 			return DMANIC_STATUS_CANCELLED;
 		if (READ_ONCE(en->stopped))
@@ -98,7 +126,7 @@ static u32 self_data(struct ether_node *en, struct dmanic_op *op)
 					   self_span(op), &export);
 		if (status)
 			return status;
-		status = self_chunk(op, export, &done);
+		status = self_chunk(op, export, done);
 		dmanic_target_put(export);
 		op->result = op->moved;
 		if (status)
@@ -113,22 +141,33 @@ static const struct dmanic_target *self_target(const struct dmanic_op *op)
 	return op->opcode == DMANIC_OP_NOTIFY ? &op->notify : &op->target;
 }
 
-static u32 self_do(struct ether_node *en, struct dmanic_op *op)
+/* A turn of it; out: @done, with its status, or there is more */
+static u32 self_do(struct ether_node *en, struct dmanic_op *op, bool *done)
 {
+	bool notify = op->opcode == DMANIC_OP_NOTIFY;
 	u32 status = DMANIC_STATUS_OK;
 
+	*done = true;
 	if (self_target(op)->incarnation != en->node.incarnation)
 		return DMANIC_STATUS_PEER_RESTARTED;
 	if (dmanic_opcode_atomic(op->opcode))
 		return dmanic_target_atomic(&en->node, &op->target, op->remote_offset,
 					    op->opcode, op->payload, op->compare,
 					    &op->result);
-	if (op->opcode != DMANIC_OP_NOTIFY)
-		status = self_data(en, op);
-	if (!status && (op->opcode == DMANIC_OP_NOTIFY || (op->flags & DMANIC_SQE_NOTIFY)))
+	if (!notify)
+		status = self_data(en, op, done);
+	if (!status && *done && (notify || (op->flags & DMANIC_SQE_NOTIFY)))
 		status = dmanic_target_notify(&en->node, &op->notify, op->payload,
 					      en->node.id);
 	return status;
+}
+
+static struct dmanic_op *self_first(struct ether_node *en)
+{
+	struct dmanic_queue *queue;
+
+	queue = list_first_entry_or_null(&en->selves, struct dmanic_queue, self_turn);
+	return queue ? list_first_entry(&queue->self, struct dmanic_op, entry) : NULL;
 }
 
 /**
@@ -139,23 +178,24 @@ void dmanic_ether_self_work(struct work_struct *work)
 {
 	struct ether_node *en = container_of(work, struct ether_node, self_work);
 	struct dmanic_op *op;
+	bool done;
 	u32 status;
 
-	for (;;) {
-		spin_lock_bh(&en->lock);
-		op = list_first_entry_or_null(&en->self, struct dmanic_op, entry);
-		if (op) {
-			list_del(&op->entry);
-			op->pending = false;
-		}
+	spin_lock_bh(&en->lock);
+	while ((op = self_first(en))) {
+		/* It stays where it is: what is posted behind it waits */
+		op->pending = false;
+		list_move_tail(&op->queue->self_turn, &en->selves);
 		spin_unlock_bh(&en->lock);
-		if (!op)
-			break;
-		status = self_do(en, op);
+		status = self_do(en, op, &done);
 		spin_lock_bh(&en->lock);
-		dmanic_ether_end(en, op, status);
+		if (!done && !status)
+			continue;
+		self_end(en, op, status);
 		spin_unlock_bh(&en->lock);
 		dmanic_ether_run(en);
+		spin_lock_bh(&en->lock);
 	}
+	spin_unlock_bh(&en->lock);
 	dmanic_node_put(&en->node);
 }

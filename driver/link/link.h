@@ -200,7 +200,7 @@ struct ether_config {
 	u64 dead_ns;
 };
 
-int dmanic_ether_port_check(const struct net_device *dev, struct netlink_ext_ack *extack);
+int dmanic_ether_port_check(struct net_device *dev, struct netlink_ext_ack *extack);
 int dmanic_ether_create(struct net *net, const struct ether_config *config,
 			struct netlink_ext_ack *extack);
 int dmanic_ether_init(void);

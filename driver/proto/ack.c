@@ -2,8 +2,8 @@
 /*
  * ack.c - what was received: telling it, and being told
  *
- * An ACK is about both streams. What it says never becomes untrue, so old ones
- * do no harm; only window and echo are taken from the newest alone.
+ * An ACK is about both streams. What it says was received stays so, whenever it comes;
+ * window, echo and what was corrupt are taken from the newest alone.
  */
 #include <linux/limits.h>
 #include <linux/minmax.h>
@@ -221,7 +221,13 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 	for (i = first; i < first + stream->nr; i++) {
 		from = stream->next + ack->range[i].after;
 		to = from + ack->range[i].length;
-		for (index = dmanic_sent_find(tx, from); index != tx->sent_tail; index++) {
+		index = dmanic_sent_find(tx, from);
+		if (!ack->range[i].after) {
+			/* Done up to the middle of a frame that is all there */
+			from = 0;
+			index = tx->sent_head;
+		}
+		for (; index != tx->sent_tail; index++) {
 			sent = dmanic_sent_at(tx, index);
 			if (sent->seq + sent->units > to)
 				break;
@@ -295,17 +301,18 @@ static void ack_newest(struct dmanic_peer *peer, const struct dmanic_ack *ack, u
 enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmanic_ack *ack,
 				    u64 now)
 {
+	bool newest = (s32)(ack->number - peer->ack_seen) > 0;
 	u32 class, units = 0, first = 0;
 
 	if (!ack_possible(peer, ack))
 		return DMANIC_DROP_BAD;
 	dmanic_peer_stats(peer)->acks_received++;
-	if ((s32)(ack->number - peer->ack_seen) > 0)
+	if (newest)
 		ack_newest(peer, ack, now);
 	for (class = 0; class < DMANIC_CLASSES; class++) {
 		units += ack_stream(peer, class, ack, first, now);
 		first += ack->stream[class].nr;
-		if (ack->stream[class].corrupt != U64_MAX)
+		if (newest && ack->stream[class].corrupt != U64_MAX)
 			ack_corrupt(peer, class, ack->stream[class].corrupt, now);
 		dmanic_tx_retire(peer, class);
 	}
@@ -320,6 +327,7 @@ enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmani
 		peer->unsent = 0;
 		peer->tail_probed = false;
 	}
+	dmanic_xfer_late(peer, false, now);
 	dmanic_rate_round(peer, units, now);
 	dmanic_loss_detect(peer, now);
 	return DMANIC_DROP_NONE;

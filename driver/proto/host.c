@@ -58,7 +58,7 @@ void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
 	own->extents = host_or(own->extents, 1024);
 	own->sent = host_or(own->sent, 4096);
 	own->ranges = host_or(own->ranges, 256);
-	own->early = host_or(own->early, 64);
+	own->early = host_or(own->early, 256);
 	own->later = host_or(own->later, 256);
 	own->budget = host_or(own->budget, 1U << 18);
 	own->dead_ns = host_time_or(own->dead_ns, 2000000000ULL);

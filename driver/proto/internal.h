@@ -8,6 +8,8 @@
 #include "proto.h"
 
 #define DMANIC_NONE	0xffffffffU	/* no index */
+/* What is done at most of one frame; what is left comes again. See later.c */
+#define DMANIC_WORK	32768U
 
 static inline const struct dmanic_env *dmanic_peer_env(const struct dmanic_peer *peer)
 {
@@ -63,7 +65,7 @@ void dmanic_receive_retry(struct dmanic_peer *peer, u8 class, u64 now);
 /* later.c */
 bool dmanic_later_place(struct dmanic_peer *peer, u8 class,
 			const struct dmanic_record *record, u64 seq, u32 skip,
-			const struct dmanic_frame *frame, u32 at, u32 length, u32 *status);
+			const struct dmanic_frame *frame, u32 at, u32 *length, u32 *status);
 
 /* reply.c */
 bool dmanic_reply_refuse(struct dmanic_peer *peer, u8 class, u32 id, u32 status,
@@ -81,6 +83,7 @@ u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most);
 void dmanic_xfer_retired(struct dmanic_peer *peer, u8 class,
 			 const struct dmanic_extent *extent);
 void dmanic_xfer_reached(struct dmanic_peer *peer, u8 class);
+void dmanic_xfer_late(struct dmanic_peer *peer, bool moved, u64 now);
 enum dmanic_drop dmanic_xfer_result(struct dmanic_peer *peer, u8 class,
 				    const struct dmanic_record *record, u64 seq);
 enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,

@@ -7,12 +7,19 @@
  * posted wins. So what is placed beyond a hole is noted, until the hole is gone,
  * and what fills a hole is placed but for what it would cover. Without a hole
  * nothing is noted.
+ *
+ * Softirqs are off, and a peer may have chosen blocks of a byte, and a hole with as
+ * many things behind it as can be noted. So each run of bytes and each look at what
+ * is noted is counted, and of a frame that is too much work only a part is placed.
  */
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
 #include "internal.h"
+
+/* Work of a run of bytes; of a look at what is noted it is one */
+#define LATER_RUN	8U
 
 /* What is before no hole any more */
 static void later_forget(struct dmanic_rx *rx)
@@ -74,14 +81,19 @@ static void later_note(struct dmanic_rx *rx, u64 seq, const struct dmanic_record
 {
 	struct dmanic_later *later = &rx->later[rx->nr_later];
 
+	u64 run;
+
 	if (rx->nr_later && later_joins(later - 1, seq, record, first)) {
-		later[-1].length += length;
+		later--;
+		later->length += length;
+		later->end = later_address(record, first + length - 1, &run) + 1;
 		return;
 	}
 	*later = (struct dmanic_later) {
 		.seq = seq,
 		.segment = record->segment,
 		.offset = record->offset,
+		.end = later_address(record, first + length - 1, &run) + 1,
 		.length = length,
 	};
 	if (record->type == DMANIC_RECORD_STRIDED) {
@@ -99,6 +111,8 @@ static bool later_has(const struct dmanic_later *later, u64 at, u64 *run)
 {
 	u64 end = later->first + later->length, rel, within, nr, position;
 
+	if (at >= later->end)
+		return false;
 	if (at < later->offset) {
 		*run = min(*run, later->offset - at);
 		return false;
@@ -148,10 +162,18 @@ static bool later_covers(const struct dmanic_rx *rx, u64 behind, u32 segment, u6
 	return false;
 }
 
-/* All but what is covered; what is covered all over is checked, too */
-static u32 later_place(struct dmanic_peer *peer, const struct dmanic_rx *rx,
+static void later_work(struct dmanic_rx *rx, u32 work)
+{
+	rx->work -= min(rx->work, work);
+}
+
+/*
+ * All but what is covered, or as much of it as is not too much work: @length, out,
+ * at least one run. What is covered all over is checked, too.
+ */
+static u32 later_place(struct dmanic_peer *peer, struct dmanic_rx *rx,
 		       const struct dmanic_record *record, u64 behind, u32 skip,
-		       const struct dmanic_frame *frame, u32 at, u32 length)
+		       const struct dmanic_frame *frame, u32 at, u32 *length)
 {
 	const struct dmanic_env *env = dmanic_peer_env(peer);
 	u64 run, address, first = later_position(record) + skip;
@@ -159,15 +181,33 @@ static u32 later_place(struct dmanic_peer *peer, const struct dmanic_rx *rx,
 	bool old;
 
 	status = env->place(peer, record, skip, frame, at, 0);
-	for (done = 0; done < length && !status; done += run) {
+	for (done = 0; done < *length && !status && (!done || rx->work); done += run) {
+		later_work(rx, LATER_RUN + rx->nr_later);
 		address = later_address(record, first + done, &run);
-		run = min_t(u64, run, length - done);
+		run = min_t(u64, run, *length - done);
 		old = later_covers(rx, behind, record->segment, address, &run);
 		if (!old)
 			status = env->place(peer, record, skip + done, frame, at + done,
 					    run);
 	}
+	if (!status)
+		*length = done;
 	return status;
+}
+
+/* Without a hole: the same of blocks */
+static u32 later_place_all(struct dmanic_peer *peer, struct dmanic_rx *rx,
+			   const struct dmanic_record *record, u32 skip,
+			   const struct dmanic_frame *frame, u32 at, u32 *length)
+{
+	u64 most = *length;
+
+	if (record->type == DMANIC_RECORD_STRIDED) {
+		most = (u64)record->block * max(rx->work / LATER_RUN, 1U);
+		*length = min_t(u64, *length, most);
+		later_work(rx, LATER_RUN * (*length / record->block + 1));
+	}
+	return dmanic_peer_env(peer)->place(peer, record, skip, frame, at, *length);
 }
 
 /**
@@ -179,14 +219,14 @@ static u32 later_place(struct dmanic_peer *peer, const struct dmanic_rx *rx,
  * @skip: bytes of the record before it
  * @frame: has them
  * @at: from here on
- * @length: how many; all new
+ * @length: how many, all new; out: how many of them count as received
  * @status: out: what became of it
  *
  * Return: false when there is no room to note them: they have to come again.
  */
 bool dmanic_later_place(struct dmanic_peer *peer, u8 class,
 			const struct dmanic_record *record, u64 seq, u32 skip,
-			const struct dmanic_frame *frame, u32 at, u32 length, u32 *status)
+			const struct dmanic_frame *frame, u32 at, u32 *length, u32 *status)
 {
 	struct dmanic_rx *rx = &peer->rx[class];
 	u64 first = later_position(record) + skip;
@@ -194,16 +234,15 @@ bool dmanic_later_place(struct dmanic_peer *peer, u8 class,
 
 	if (rx->nr_later)
 		later_forget(rx);
-	beyond = length && seq > dmanic_ranges_reach(&rx->got);
+	beyond = *length && seq > dmanic_ranges_reach(&rx->got);
 	if (beyond && !later_room(rx, seq, record, first))
 		return false;
-	if (rx->nr_later && length)
-		*status = later_place(peer, rx, record, seq + length, skip, frame, at,
+	if (rx->nr_later && *length)
+		*status = later_place(peer, rx, record, seq + *length, skip, frame, at,
 				      length);
 	else
-		*status = dmanic_peer_env(peer)->place(peer, record, skip, frame, at,
-						       length);
+		*status = later_place_all(peer, rx, record, skip, frame, at, length);
 	if (beyond && !*status)
-		later_note(rx, seq, record, first, length);
+		later_note(rx, seq, record, first, *length);
 	return true;
 }

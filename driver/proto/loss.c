@@ -13,8 +13,6 @@
 #include "internal.h"
 
 #define LOSS_BACKOFF_MAX	6U
-/* From the second time-out in a row on it is asked whether it is there at all */
-#define LOSS_ASK		2U
 /*
  * Time-outs in a row that it answered, while nothing sent has reached it; half as much
  * when something did, which may be the short end of a frame that was cut.
@@ -47,14 +45,25 @@ void dmanic_loss_acked(struct dmanic_peer *peer, u8 class, const struct dmanic_s
 	newest->rtt = rtt;
 }
 
+/* Only what is long can be too long. Of several records some may have had no room. */
+static bool loss_long(struct dmanic_tx *tx, const struct dmanic_sent *sent)
+{
+	const struct dmanic_extent *extent;
+
+	if (sent->units <= DMANIC_WIRE_MTU_MIN)
+		return false;
+	extent = dmanic_tx_find(tx, sent->seq);
+	return extent->seq + extent->units >= sent->seq + sent->units;
+}
+
 /* It was lost once more: perhaps because of its length */
-static void loss_count(struct dmanic_peer *peer, struct dmanic_sent *sent, u64 now)
+static void loss_count(struct dmanic_peer *peer, struct dmanic_tx *tx,
+		       struct dmanic_sent *sent, u64 now)
 {
 	/* Since it was cut anew it has not been lost */
 	if (sent->time <= peer->path_at)
 		sent->times = 0;
-	if (sent->excused || sent->units <= DMANIC_WIRE_MTU_MIN ||
-	    ++sent->times < LOSS_TIMES)
+	if (sent->excused || !loss_long(tx, sent) || ++sent->times < LOSS_TIMES)
 		return;
 	sent->times = 0;
 	dmanic_peer_degrade(peer, now);
@@ -72,7 +81,7 @@ void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 	struct dmanic_tx *tx = &peer->tx[class];
 	struct dmanic_sent *sent = dmanic_sent_at(tx, index);
 
-	loss_count(peer, sent, now);
+	loss_count(peer, tx, sent, now);
 	sent->resent = 0;
 	dmanic_sent_move(tx, index, DMANIC_SENT_LOST);
 	peer->rate.round_lost += sent->units;
@@ -172,10 +181,13 @@ static void loss_probe_tail(struct dmanic_peer *peer)
 	dmanic_sent_move(tx, tx->flying.last, DMANIC_SENT_LOST);
 }
 
-/* It answers, but not to what is sent: PROBE and ACK are short */
-static void loss_reach(struct dmanic_peer *peer, u64 now)
+/*
+ * It answers a PROBE, which is short, and not what is sent, some of which is long. That
+ * it sends something of its own tells nothing of the way there.
+ */
+static void loss_reach(struct dmanic_peer *peer, bool some_long, u64 now)
 {
-	if (peer->heard >= peer->progress)
+	if (peer->granted_at >= peer->progress && some_long)
 		peer->unreached += peer->reached ? 1 : 2;
 	else
 		peer->unreached = 0;
@@ -184,8 +196,22 @@ static void loss_reach(struct dmanic_peer *peer, u64 now)
 		dmanic_peer_degrade(peer, now);
 		peer->unreached -= 2;
 	}
-	if (peer->backoff >= LOSS_ASK)
-		peer->probe_now = true;
+	peer->probe_now = true;
+}
+
+static bool loss_any_long(struct dmanic_peer *peer)
+{
+	struct dmanic_tx *tx;
+	u32 class, index;
+
+	for (class = 0; class < DMANIC_CLASSES; class++) {
+		tx = &peer->tx[class];
+		for (index = tx->flying.first; index != DMANIC_NONE;
+		     index = tx->sent[index].next)
+			if (loss_long(tx, &tx->sent[index]))
+				return true;
+	}
+	return false;
 }
 
 static void loss_timeout(struct dmanic_peer *peer, u64 now)
@@ -195,7 +221,7 @@ static void loss_timeout(struct dmanic_peer *peer, u64 now)
 	struct dmanic_tx *tx;
 	u32 class;
 
-	loss_reach(peer, now);
+	loss_reach(peer, loss_any_long(peer), now);
 	for (class = 0; class < DMANIC_CLASSES; class++) {
 		tx = &peer->tx[class];
 		while (tx->flying.first != DMANIC_NONE) {

@@ -136,6 +136,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 		rx = &peer->rx[i];
 		rx->got.next = 0;
 		rx->got.nr = 0;
+		rx->first_early = 0;
 		rx->nr_early = 0;
 		rx->nr_later = 0;
 		rx->reject = 0;
@@ -180,6 +181,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->backoff = 0;
 	peer->progress = 0;
 	peer->moved = 0;
+	peer->late_since = DMANIC_NEVER;
 	peer->reached = false;
 	peer->unreached = 0;
 	peer->tail_probed = false;
@@ -303,6 +305,8 @@ static u64 peer_dead_at(const struct dmanic_peer *peer)
 	if (peer->tx[DMANIC_BULK].una != peer->tx[DMANIC_BULK].next ||
 	    peer->tx[DMANIC_URGENT].una != peer->tx[DMANIC_URGENT].next)
 		stuck = peer->moved + PEER_STUCK * limit;
+	if (peer->late_since != DMANIC_NEVER)
+		stuck = min(stuck, peer->late_since + PEER_STUCK * limit);
 	/* Somebody says to be it, elsewhere: it has half the time to say no */
 	if (peer->doubted && peer->heard < peer->doubted)
 		stuck = min(stuck, peer->doubted + limit / 2);

@@ -433,6 +433,7 @@ struct dmanic_early {
  * @seq: their place in the stream
  * @segment: export id
  * @offset: into the segment: of the first byte, or of the first block
+ * @end: behind the last of them
  * @first: STRIDED: bytes of the operation before them
  * @length: bytes
  * @block: STRIDED: bytes of a block; else zero
@@ -442,6 +443,7 @@ struct dmanic_later {
 	u64 seq;
 	u32 segment;
 	u64 offset;
+	u64 end;
 	u64 first;
 	u64 length;
 	u32 block;
@@ -451,7 +453,8 @@ struct dmanic_later {
 /**
  * struct dmanic_rx - receiving end of a stream
  * @got: what was received
- * @early: sorted
+ * @early: a ring, sorted
+ * @first_early: where it begins; free running
  * @nr_early: how many
  * @max_early: how many there may be
  * @later: what must not be covered by what comes late (later.c)
@@ -460,10 +463,12 @@ struct dmanic_later {
  * @reject: our sending end's position behind the last refusal
  * @corrupt: where the last frame with a wrong payload began, or U64_MAX
  * @sack_turn: range an ACK begins with when not all fit
+ * @work: what may yet be done of a frame: see later.c
  */
 struct dmanic_rx {
 	struct dmanic_ranges got;
 	struct dmanic_early *early;
+	u32 first_early;
 	u32 nr_early;
 	u32 max_early;
 	struct dmanic_later *later;
@@ -472,6 +477,7 @@ struct dmanic_rx {
 	u64 reject;
 	u64 corrupt;
 	u32 sack_turn;
+	u32 work;
 };
 
 /* ---- the connection's pace (rate.c) ---- */
@@ -561,7 +567,7 @@ struct dmanic_proto_stats {
  * @extents: of a stream; power of two, twice @operations or more
  * @sent: frames of a stream under way; power of two
  * @ranges: received out of order
- * @early: records received too early
+ * @early: records received too early; power of two
  * @later: pieces of memory written too early
  * @budget: bytes that may be under way to this node, of all peers together when there
  *	are several
@@ -686,6 +692,7 @@ enum dmanic_peer_state {
  * @backoff: time-outs in a row
  * @progress: when something was acknowledged, or sent into silence, or timed out
  * @moved: when something was acknowledged, or sent with nothing unacknowledged
+ * @late_since: when what tx->late waits for went on last; DMANIC_NEVER: nothing does
  * @reached: since the last time-out it has said that something came
  * @unreached: weight of time-outs in a row that it answered, see loss_reach()
  * @tail_probed: since then, the end was sent again
@@ -754,6 +761,7 @@ struct dmanic_peer {
 	u32 backoff;
 	u64 progress;
 	u64 moved;
+	u64 late_since;
 	bool reached;
 	u32 unreached;
 	bool tail_probed;

@@ -53,22 +53,29 @@ static enum dmanic_drop receive_check(const struct dmanic_peer *peer,
 	return DMANIC_DROP_NONE;
 }
 
+static struct dmanic_early *receive_early(const struct dmanic_rx *rx, u32 i)
+{
+	return &rx->early[(rx->first_early + i) & (rx->max_early - 1)];
+}
+
 /* In order now: what waited for it, too */
 static void receive_advance(struct dmanic_peer *peer, u8 class, u64 now)
 {
 	struct dmanic_rx *rx = &peer->rx[class];
+	const struct dmanic_early *first;
 	u64 reach;
 
 	for (;;) {
 		reach = dmanic_ranges_reach(&rx->got);
-		if (!rx->nr_early || rx->early[0].seq >= reach)
+		first = receive_early(rx, 0);
+		if (!rx->nr_early || first->seq >= reach)
 			break;
-		dmanic_ranges_advance(&rx->got, rx->early[0].seq);
-		if (!dmanic_reply_do(peer, class, &rx->early[0].record, now))
+		dmanic_ranges_advance(&rx->got, first->seq);
+		if (!dmanic_reply_do(peer, class, &first->record, now))
 			return;
-		dmanic_ranges_advance(&rx->got, rx->early[0].seq + 1);
+		dmanic_ranges_advance(&rx->got, first->seq + 1);
+		rx->first_early++;
 		rx->nr_early--;
-		memmove(rx->early, rx->early + 1, rx->nr_early * sizeof(*rx->early));
 	}
 	dmanic_ranges_advance(&rx->got, reach);
 }
@@ -124,18 +131,19 @@ static enum dmanic_drop receive_act(struct dmanic_peer *peer, u8 class, u64 seq,
 	}
 	if (rx->nr_early == rx->max_early || record->type == DMANIC_RECORD_LOOKUP)
 		return DMANIC_DROP_ROOM;
-	for (i = rx->nr_early; i && rx->early[i - 1].seq > seq; i--)
-		rx->early[i] = rx->early[i - 1];
-	rx->early[i].seq = seq;
-	rx->early[i].record = *record;
+	/* Mostly the last; else others make room, which is work, too */
+	for (i = rx->nr_early; i && receive_early(rx, i - 1)->seq > seq; i--)
+		*receive_early(rx, i) = *receive_early(rx, i - 1);
+	rx->work -= min(rx->work, rx->nr_early - i);
+	*receive_early(rx, i) = (struct dmanic_early) { .seq = seq, .record = *record };
 	rx->nr_early++;
 	return DMANIC_DROP_NONE;
 }
 
-/* Bytes for a segment: those of them that were not there before */
+/* Bytes for a segment: those of them that were not there before; @length: out, too */
 static enum dmanic_drop receive_write(struct dmanic_peer *peer, u8 class,
 				      const struct dmanic_record *record, u64 seq, u32 skip,
-				      const struct dmanic_frame *frame, u32 at, u32 length)
+				      const struct dmanic_frame *frame, u32 at, u32 *length)
 {
 	struct dmanic_reply *reply = dmanic_reply_find(peer, record->op);
 	u32 status;
@@ -152,22 +160,25 @@ static enum dmanic_drop receive_write(struct dmanic_peer *peer, u8 class,
 	return DMANIC_DROP_ROOM;
 }
 
-/* Units that are new; ROOM: they are not to be noted */
+/* Units that are new; @units: out: how many are to be noted, unless it is ROOM: none */
 static enum dmanic_drop receive_units(struct dmanic_peer *peer, u8 class,
-				      const struct dmanic_record *record, u64 seq, u32 units,
+				      const struct dmanic_record *record, u64 seq, u64 *units,
 				      u32 skip, const struct dmanic_frame *frame, u32 at,
 				      u64 now)
 {
+	u32 length = record->length ? *units : 0;
 	enum dmanic_drop drop;
 
 	switch (record->type) {
 	case DMANIC_RECORD_WRITE:
 	case DMANIC_RECORD_STRIDED:
-		return receive_write(peer, class, record, seq, skip, frame, at + skip,
-				     record->length ? units : 0);
+		drop = receive_write(peer, class, record, seq, skip, frame, at + skip,
+				     &length);
+		*units = max(length, 1U);
+		return drop;
 	case DMANIC_RECORD_DATA:
 		drop = dmanic_xfer_data(peer, class, record, seq, skip, frame, at + skip,
-					units);
+					*units);
 		break;
 	case DMANIC_RECORD_RESULT:
 		drop = dmanic_xfer_result(peer, class, record, seq);
@@ -204,8 +215,8 @@ static bool receive_record(struct dmanic_peer *peer, u8 class,
 
 	while ((length = dmanic_ranges_missing(&rx->got, &from, end))) {
 		drop = DMANIC_DROP_ROOM;
-		if (dmanic_ranges_room(&rx->got, from, from + length))
-			drop = receive_units(peer, class, record, from, length,
+		if (rx->work && dmanic_ranges_room(&rx->got, from, from + length))
+			drop = receive_units(peer, class, record, from, &length,
 					     from - seq, frame, at, now);
 		if (drop) {
 			dmanic_peer_stats(peer)->dropped[drop]++;
@@ -313,6 +324,7 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 	peer->echo_at = now;
 	ranges = rx->got.nr;
 	next = rx->got.next;
+	rx->work = DMANIC_WORK;
 	room = receive_records(peer, class, frame, head, &data, &fresh, now);
 	receive_advance(peer, class, now);
 	/* What there was no room for has to come again */
@@ -322,6 +334,7 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 	}
 	if (rx->got.next != next)
 		dmanic_xfer_reached(peer, class);
+	dmanic_xfer_late(peer, rx->got.next != next, now);
 	receive_ack(peer, head, !fresh || rx->got.nr != ranges, now);
 	return DMANIC_DROP_NONE;
 }

@@ -15,6 +15,10 @@
 #define XFER_URGENT_IDS		8U
 /* Of all ids, one flow's questions have this part at most */
 #define XFER_FLOW_PART		4U
+/* With less than this part of the ids free, the other side is told at once of those */
+#define XFER_SCARCE		8U
+/* Blocks in one extent: to gather and to place each of them is work */
+#define XFER_BLOCKS		1024U
 
 /**
  * dmanic_flow_init() - an empty flow
@@ -185,6 +189,9 @@ static void slot_check(struct dmanic_peer *peer, struct dmanic_slot *slot)
 	list_del_init(&slot->late);
 	slot->used = false;
 	slot->flow->asking -= slot->asks;
+	/* It will be used again soon: the other side is to let go of it before */
+	if (slot->asks && peer->ack_units && peer->nr_free < peer->operations / XFER_SCARCE)
+		peer->ack_now = true;
 	/* The one that is free for longest is used next: the other side has let go of it */
 	peer->free_slot[(peer->first_free + peer->nr_free++) % peer->operations] =
 		slot->id & 0xffff;
@@ -197,15 +204,28 @@ static void slot_check(struct dmanic_peer *peer, struct dmanic_slot *slot)
  */
 void dmanic_xfer_reached(struct dmanic_peer *peer, u8 class)
 {
-	struct dmanic_tx *tx = &peer->tx[class];
-	struct dmanic_slot *slot;
+	struct dmanic_slot *slot, *next;
 
-	while (!list_empty(&tx->late)) {
-		slot = list_first_entry(&tx->late, struct dmanic_slot, late);
-		if (slot->until > peer->rx[class].got.next)
-			return;
-		slot_check(peer, slot);
-	}
+	list_for_each_entry_safe(slot, next, &peer->tx[class].late, late)
+		if (slot->until <= peer->rx[class].got.next)
+			slot_check(peer, slot);
+}
+
+/**
+ * dmanic_xfer_late() - is something of the other side waited for
+ * @peer: whose
+ * @moved: some of it came
+ * @now: time
+ *
+ * It told how far what we wait for reaches, and may have lied.
+ */
+void dmanic_xfer_late(struct dmanic_peer *peer, bool moved, u64 now)
+{
+	if (list_empty(&peer->tx[DMANIC_BULK].late) &&
+	    list_empty(&peer->tx[DMANIC_URGENT].late))
+		peer->late_since = DMANIC_NEVER;
+	else if (moved || peer->late_since == DMANIC_NEVER)
+		peer->late_since = now;
 }
 
 /* ---- into the stream ---- */
@@ -252,14 +272,17 @@ static u32 xfer_enter_data(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u
 	struct dmanic_tx *tx = &peer->tx[xfer->class];
 	u64 left = xfer_units(xfer) - xfer->entered;
 	u64 at = xfer->entered, offset = xfer->offset + xfer->entered;
-	u32 units = min_t(u64, left, most);
 	struct dmanic_extent *extent;
 	u8 type = DMANIC_RECORD_WRITE;
+	u32 units;
 
 	if (xfer->kind == DMANIC_XFER_REPLY)
 		type = DMANIC_RECORD_DATA;
 	else if (xfer->block)
 		type = DMANIC_RECORD_STRIDED;
+	if (xfer->block)
+		left = min(left, (u64)xfer->block * XFER_BLOCKS);
+	units = min_t(u64, left, most);
 	if (xfer->blocks && xfer->length) {
 		units = dmanic_peer_env(peer)->cut(xfer, xfer->entered, units, &offset,
 						   &at);

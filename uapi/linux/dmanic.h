@@ -101,7 +101,8 @@ struct dmanic_refusal {
 /**
  * struct dmanic_news - what read() of a device gives: something happened to a node
  * @event: enum dmanic_event (linux/dmanic_netlink.h): PEER_UP, _DOWN, _RESTARTED,
- *	_REFUSED, _RIVAL of another node; FAILED, RESTARTED, LINK_DOWN, LINK_UP of this
+ *	_REFUSED, _RIVAL, _DEGRADED of another node; FAILED, RESTARTED, LINK_DOWN,
+ *	LINK_UP of this
  * @node: which
  * @number: of those that this context was told of, from zero on; between two that
  *	were read, what is missing was overwritten

@@ -49,5 +49,11 @@ static inline void list_move_tail(struct list_head *entry, struct list_head *lis
 	for (at = list_entry((list)->next, __typeof__(*at), member);	\
 	     &at->member != (list);					\
 	     at = list_entry(at->member.next, __typeof__(*at), member))
+#define list_for_each_entry_safe(at, other, list, member)		\
+	for (at = list_entry((list)->next, __typeof__(*at), member),	\
+	     other = list_entry(at->member.next, __typeof__(*at), member); \
+	     &at->member != (list);					\
+	     at = other,						\
+	     other = list_entry(at->member.next, __typeof__(*at), member))
 
 #endif /* SHIM_LIST_H */
