@@ -39,6 +39,7 @@ struct pair_side {
 	u32 notified;
 	u64 payload[64];	/* of the last notifies */
 	u32 atomics;
+	u32 places;
 	u64 word;
 	u32 reads;		/* held */
 	u32 completed;
@@ -111,6 +112,7 @@ static inline u32 pair_place(struct dmanic_peer *peer, const struct dmanic_recor
 	if (status)
 		return status;
 	side->placed += length;
+	side->places++;
 	for (i = 0; i < length; i++) {
 		position = skip + i;
 		to = record->offset + position;

@@ -151,6 +151,49 @@ TEST(later__no_room_is_no_harm)
 	}
 }
 
+/* Many small things behind a hole, and a long one that fills it */
+TEST(later__work_of_a_frame_is_bounded)
+{
+	static u8 bytes[16000];
+	static struct dmanic_xfer small[200];
+	struct dmanic_rx *rx;
+	u32 i, kept;
+
+	begin((struct dmanic_proto_config) { .mtu = 9000 });
+	memset(bytes, 7, sizeof(bytes));
+	memset(model, 7, 8000);
+	xfer[0] = pair_write(bytes, 8000, 0);
+	pair_submit(0, &xfer[0]);
+	pair_pump(0);
+	ASSERT_EQ(pair[0].nr_sent, 1);
+	for (i = 0; i < 200; i++) {
+		small[i] = pair_write(source[1], 1, i * 40);
+		model[i * 40] = source[1][0];
+		pair_submit(0, &small[i]);
+	}
+	pair_pump(0);
+	kept = pair[0].nr_sent;
+	for (i = 1; i < kept; i++)
+		pair_deliver(0, i);
+	rx = &pair[1].peer->rx[DMANIC_BULK];
+	EXPECT_EQ(rx->nr_later, 200);
+	pair[1].places = 0;
+	pair_deliver(0, 0);
+	EXPECT_EQ(rx->work, 0);
+	EXPECT(pair[1].places > 10 && pair[1].places < 180);
+	/* The same frame again brings what was left of it, at last */
+	pair_deliver(0, 0);
+	pair_deliver(0, 0);
+	EXPECT_EQ(rx->got.nr, 0);
+	EXPECT(!memcmp(pair[1].memory, model, sizeof(model)));
+	while (pair[0].nr_sent)
+		pair_drop(0, 0);
+	pair_run(100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 201);
+	EXPECT(!memcmp(pair[1].memory, model, sizeof(model)));
+	pair_end();
+}
+
 /* Who was refused wrote nothing: what is older is not to be left out for it */
 TEST(later__a_refused_write_covers_nothing)
 {

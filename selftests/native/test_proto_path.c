@@ -125,6 +125,44 @@ TEST(path__loss_does_not_degrade)
 	pair_end();
 }
 
+/* Nothing gets there for a while, of whatever length, but everything comes back */
+static void silence(u64 ns)
+{
+	u64 until = pair_now + ns, next = pair_now;
+
+	while (pair_now < until) {
+		if (pair_now >= next) {
+			xfer[2] = pair_write(source, 8, 0);
+			pair_submit(1, &xfer[2]);
+			next += PAIR_MS;
+		}
+		pair_pump(0);
+		pair_pump(1);
+		while (pair[0].nr_sent)
+			pair_drop(0, 0);
+		while (pair[1].nr_sent) {
+			pair_deliver(1, 0);
+			pair_drop(1, 0);
+		}
+		if (!pair_tick(min(until, next)))
+			pair_now = min(until, next);
+	}
+}
+
+TEST(path__silence_one_way_does_not_degrade)
+{
+	begin(9000);
+	put(0, 60000, 0);
+	silence(150 * PAIR_MS);
+	EXPECT_EQ(pair[0].peer->mtu, 9000);
+	EXPECT(pair[0].host.stats.timeouts > 2);
+	pass(500 * PAIR_MS, 9000, true);
+	EXPECT_EQ(xfer[0].result, 60000);
+	EXPECT_EQ(pair[0].peer->mtu, 9000);
+	EXPECT_EQ(pair[1].peer->mtu, 9000);
+	pair_end();
+}
+
 /* The other end's MTU falls, and rises, while connected */
 TEST(path__other_end_takes_less)
 {

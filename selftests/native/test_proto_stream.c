@@ -526,6 +526,38 @@ TEST(stream__corrupt_payload_is_not_placed)
 	pair_end();
 }
 
+/* A bridge may loop an ACK: only the first time it tells something */
+TEST(stream__old_ack_of_corruption_does_nothing)
+{
+	struct pair_frame ack;
+	u64 lost;
+	u32 i;
+
+	begin_crc();
+	put(0, 1000, 0);
+	pair_pump(0);
+	pair[0].sent[0].bytes[pair[0].sent[0].length - 1] ^= 1;
+	pair_deliver(0, 0);
+	pair_drop(0, 0);
+	pair_pump(1);
+	ASSERT_EQ(pair_type(1, 0), DMANIC_WIRE_ACK);
+	ack = pair[1].sent[0];
+	pair[1].nr_sent--;
+	pair_feed(0, ack.from, ack.bytes, ack.length);
+	lost = pair[0].host.stats.lost;
+	EXPECT_EQ(lost, 1);
+	for (i = 0; i < 20; i++) {
+		pair_pump(0);
+		pair_feed(0, ack.from, ack.bytes, ack.length);
+	}
+	EXPECT_EQ(pair[0].host.stats.lost, lost);
+	free(ack.bytes);
+	pair_run(PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	pair_end();
+}
+
 TEST(stream__source_that_changes_fails_alone)
 {
 	struct pair_frame *frame;
@@ -622,6 +654,34 @@ TEST(stream__hostile_id_is_answered_once)
 	record.op = 4;
 	hostile_data(next + 9, &record, 8);
 	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].results, 2);
+	pair_end();
+}
+
+/* That an operation may yet be refused is believed for a while */
+TEST(stream__who_owes_forever_is_given_up)
+{
+	struct dmanic_ack ack = { .number = 1000, .window = 10000, .mtu = 1500 };
+	u8 bytes[1024];
+	u32 length;
+
+	begin();
+	put(0, 100, 0);
+	pair_pump(0);
+	while (pair[0].nr_sent)
+		pair_drop(0, 0);
+	ack.held = U32_MAX;
+	ack.stream[DMANIC_BULK].next = pair[0].peer->tx[DMANIC_BULK].next;
+	ack.stream[DMANIC_BULK].reject = pair[0].peer->rx[DMANIC_BULK].got.next + 1000;
+	ack.stream[DMANIC_BULK].corrupt = U64_MAX;
+	ack.stream[DMANIC_URGENT].corrupt = U64_MAX;
+	length = dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack);
+	pair_feed(0, pair[1].address, bytes, length);
+	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].una, pair[0].peer->tx[DMANIC_BULK].next);
+	pair_run(1000 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 0);
+	pair_run(9000 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
 	pair_end();
 }
 
