@@ -40,28 +40,6 @@ static void get(u32 i, u64 length)
 	pair_submit(0, &xfer[i]);
 }
 
-/* An id is used again only when the other side has let go of it */
-TEST(share__ids_are_told_free_in_time)
-{
-	static struct dmanic_flow flow[5];
-	u32 i;
-
-	begin();
-	for (i = 0; i < 5; i++)
-		dmanic_flow_init(&flow[i]);
-	for (i = 0; i < 400; i++) {
-		xfer[i] = pair_write(sink, 512, 0);
-		xfer[i].kind = DMANIC_XFER_READ;
-		dmanic_peer_submit(pair[0].peer, &flow[i % 5], &xfer[i], pair_now);
-	}
-	pair_run(100 * PAIR_MS);
-	EXPECT_EQ(pair[0].completed, 400);
-	EXPECT_EQ(pair[0].host.stats.dropped[DMANIC_DROP_ROOM], 0);
-	EXPECT_EQ(pair[1].host.stats.dropped[DMANIC_DROP_ROOM], 0);
-	EXPECT_EQ(pair[0].host.stats.lost, 0);
-	pair_end();
-}
-
 /* One context's READs do not take every id */
 TEST(share__questions_leave_ids)
 {
