@@ -265,6 +265,7 @@ static void ether_init(struct ether_node *en, const struct ether_config *config)
 	en->kick.function = dmanic_ether_kick;
 	dmanic_ether_fault_init(en);
 	en->out.head = en->head;
+	en->farewell.head = en->farewell_head;
 	dmanic_host_init(&en->host, &dmanic_ether_env, &proto);
 	en->info.dead_ns = en->host.config.dead_ns;
 }

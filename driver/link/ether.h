@@ -143,6 +143,8 @@ struct ether_fault {
  * @fault: what happens to frames that come
  * @out: the frame that is being built
  * @head: its head
+ * @farewell: one that is built meanwhile
+ * @farewell_head: its head
  */
 struct ether_node {
 	struct dmanic_node node;
@@ -175,6 +177,8 @@ struct ether_node {
 	struct ether_fault fault;
 	struct dmanic_out out;
 	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out farewell;
+	u8 farewell_head[DMANIC_WIRE_HEAD_MAX];
 };
 
 /**

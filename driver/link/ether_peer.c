@@ -6,7 +6,8 @@
  * allocates; for who connects to us a spare one is kept and made anew by a worker.
  *
  * Anybody can send an INIT in the name of any node, so peers are used again for other
- * nodes: those that came to nothing always, others when there are too many.
+ * nodes: those that came to nothing always, others when there are too many, and even
+ * those that are connected when nothing is under way: they connect anew when there is.
  */
 #include <linux/hash.h>
 #include <linux/ktime.h>
@@ -80,21 +81,39 @@ static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
 	en->nr_peers++;
 }
 
-/* Nobody here has it, and it has nothing that anybody wants */
+/* Nobody here has it, and it has nothing that anybody wants, but for a connection */
 static bool peer_unused(const struct ether_peer *ep)
 {
 	return !ep->users && !ep->events && list_empty(&ep->ops) &&
-	       dmanic_peer_idle(&ep->peer);
+	       (dmanic_peer_idle(&ep->peer) || dmanic_peer_quiet(&ep->peer));
 }
 
-/* How little is lost with it: who never connected, who is not about to, who waits longest */
+/*
+ * How little is lost with it: who never connected, who is not and is not about to be,
+ * who has been waiting, or has brought nothing, for longest.
+ */
 static bool peer_before(const struct ether_peer *a, const struct ether_peer *b)
 {
 	if (!a->peer.incarnation != !b->peer.incarnation)
 		return !a->peer.incarnation;
 	if (a->peer.state != b->peer.state)
-		return a->peer.state == DMANIC_PEER_CLOSED;
+		return a->peer.state < b->peer.state;
+	if (a->peer.state == DMANIC_PEER_OPEN)
+		return a->peer.brought_at < b->peer.brought_at;
 	return a->peer.since < b->peer.since;
+}
+
+/* It is told that it is not connected any more, if there is memory for that */
+static void peer_part(struct ether_node *en, struct ether_peer *ep, u32 status)
+{
+	struct dmanic_out *out = &en->farewell;
+	struct sk_buff *skb = NULL;
+
+	dmanic_peer_close(&ep->peer, status, out);
+	if (out->head_length)
+		skb = dmanic_ether_frame_build(en, out);
+	if (skb)
+		__skb_queue_tail(&en->answers, skb);
 }
 
 /*
@@ -118,6 +137,8 @@ static struct ether_peer *peer_reuse(struct ether_node *en, u32 id)
 	}
 	if (!best)
 		return NULL;
+	if (best->peer.state == DMANIC_PEER_OPEN)
+		peer_part(en, best, DMANIC_STATUS_PEER_DEAD);
 	/* Its timer may go off yet, for nothing */
 	dmanic_peer_forget(&best->peer);
 	list_del_init(&best->active);
@@ -225,18 +246,11 @@ void dmanic_ether_peer_refill(struct ether_node *en)
 void dmanic_ether_peer_close_all(struct ether_node *en)
 {
 	struct ether_peer *ep;
-	struct sk_buff *skb;
 	int i;
 
 	lockdep_assert_held(&en->lock);
-	hash_for_each(en->peers, i, ep, entry) {
-		dmanic_peer_close(&ep->peer, DMANIC_STATUS_LINK_DOWN, &en->out);
-		if (!en->out.head_length)
-			continue;
-		skb = dmanic_ether_frame_build(en, &en->out);
-		if (skb)
-			__skb_queue_tail(&en->answers, skb);
-	}
+	hash_for_each(en->peers, i, ep, entry)
+		peer_part(en, ep, DMANIC_STATUS_LINK_DOWN);
 }
 
 /**

@@ -244,6 +244,18 @@ bool dmanic_peer_idle(const struct dmanic_peer *peer)
 }
 
 /**
+ * dmanic_peer_quiet() - would nothing be lost but the connection
+ * @peer: it
+ *
+ * Return: true when it is open, and neither side waits for anything.
+ */
+bool dmanic_peer_quiet(const struct dmanic_peer *peer)
+{
+	return peer->state == DMANIC_PEER_OPEN && !peer->nr_replies &&
+	       !dmanic_xfer_any(peer);
+}
+
+/**
  * dmanic_peer_forget() - its memory is to go, or to be another's
  * @peer: it; dmanic_peer_idle()
  *

@@ -812,6 +812,7 @@ u64 dmanic_peer_deadline(const struct dmanic_peer *peer, u64 now);
 void dmanic_peer_timer(struct dmanic_peer *peer, u64 now);
 void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *out);
 bool dmanic_peer_idle(const struct dmanic_peer *peer);
+bool dmanic_peer_quiet(const struct dmanic_peer *peer);
 void dmanic_peer_forget(struct dmanic_peer *peer);
 
 /* xfer.c */
