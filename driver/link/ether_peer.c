@@ -49,7 +49,7 @@ static struct ether_peer *peer_alloc(struct ether_node *en)
 {
 	size_t bytes = offsetof(struct ether_peer, peer) + dmanic_peer_bytes(&en->host);
 
-	return kvzalloc(bytes, GFP_KERNEL);
+	return kvzalloc(bytes, GFP_KERNEL_ACCOUNT);
 }
 
 /* It becomes the peer of that id */
