@@ -317,6 +317,7 @@ static enum dmanic_drop host_connected(struct dmanic_host *host,
 	if (peer->state == DMANIC_PEER_PAIRED)
 		dmanic_handshake_open(peer, now);
 	peer->heard = now;
+	peer->asked = 0;
 	peer->waiting = dmanic_peer_wants(peer) ? now : DMANIC_NEVER;
 	switch (head->type) {
 	case DMANIC_WIRE_PROBE:

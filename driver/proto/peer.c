@@ -14,6 +14,8 @@
 
 /* How often, within the time after which it is dead, a peer is asked */
 #define PEER_PROBES	8U
+/* And at least so often */
+#define PEER_ASKED	4U
 /* Who answers, but takes nothing, is given up after so many times that time */
 #define PEER_STUCK	4U
 
@@ -158,6 +160,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->waiting = DMANIC_NEVER;
 	peer->probed = 0;
 	peer->heard = 0;
+	peer->asked = 0;
 	peer->probe_now = false;
 	peer->ack_now = false;
 	peer->ack_at = DMANIC_NEVER;
@@ -393,6 +396,24 @@ static void peer_died(struct dmanic_peer *peer)
 	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_LOST);
 }
 
+/*
+ * Time alone proves nothing: this node may have had no CPU, and the answers are in a
+ * queue. Whoever is dead was asked some times.
+ */
+static bool peer_is_dead(struct dmanic_peer *peer, u64 now)
+{
+	u64 limit = dmanic_peer_config(peer)->dead_ns;
+
+	if (peer_dead_at(peer) > now)
+		return false;
+	if (peer->state != DMANIC_PEER_OPEN || peer->waiting == DMANIC_NEVER ||
+	    max(peer->heard, peer->waiting) + limit > now || peer->asked >= PEER_ASKED)
+		return true;
+	peer->waiting = now - limit + limit / PEER_PROBES;
+	peer->probe_now = true;
+	return false;
+}
+
 /**
  * dmanic_peer_timer() - time has passed
  * @peer: it
@@ -402,7 +423,7 @@ void dmanic_peer_timer(struct dmanic_peer *peer, u64 now)
 {
 	if (!dmanic_peer_wants(peer))
 		peer->waiting = DMANIC_NEVER;
-	if (peer_dead_at(peer) <= now) {
+	if (peer_is_dead(peer, now)) {
 		peer_died(peer);
 		return;
 	}

@@ -682,6 +682,7 @@ enum dmanic_peer_state {
  * @heard: when something came with our tag
  * @waiting: since when we wait for something; DMANIC_NEVER: we do not
  * @probed: when a PROBE went out
+ * @asked: PROBEs since something came
  * @probe_now: send one at once
  * @tx: sending ends
  * @rx: receiving ends
@@ -751,6 +752,7 @@ struct dmanic_peer {
 	u64 heard;
 	u64 waiting;
 	u64 probed;
+	u32 asked;
 	bool probe_now;
 	struct dmanic_tx tx[DMANIC_CLASSES];
 	struct dmanic_rx rx[DMANIC_CLASSES];

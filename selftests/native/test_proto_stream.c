@@ -657,6 +657,38 @@ TEST(stream__hostile_id_is_answered_once)
 	pair_end();
 }
 
+/* This node had no CPU for longer than a peer may be silent: its answer is there */
+TEST(stream__late_timer_is_not_silence_of_the_peer)
+{
+	u32 i;
+
+	begin();
+	put(0, 1000, 0);
+	pair_pump(0);
+	pair_deliver(0, 0);
+	pair_drop(0, 0);
+	pair_pump(1);
+	EXPECT(pair[1].nr_sent);
+	pair_now += 5000 * PAIR_MS;
+	dmanic_peer_timer(pair[0].peer, pair_now);
+	EXPECT_EQ(pair[0].completed, 0);
+	pair_run(PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	/* A peer that is really silent is given up all the same */
+	put(1, 1000, 0);
+	for (i = 0; i < 8 && pair[0].completed < 2; i++) {
+		pair_now += 1000 * PAIR_MS;
+		dmanic_peer_timer(pair[0].peer, pair_now);
+		pair_pump(0);
+		while (pair[0].nr_sent)
+			pair_drop(0, 0);
+	}
+	EXPECT_EQ(pair[0].completed, 2);
+	EXPECT_EQ(xfer[1].status, DMANIC_STATUS_PEER_DEAD);
+	pair_end();
+}
+
 /* That an operation may yet be refused is believed for a while */
 TEST(stream__who_owes_forever_is_given_up)
 {
