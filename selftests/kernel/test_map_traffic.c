@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #define BYTES	(256UL << 10)
-#define ROUNDS	8U
 #define ALL	(DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE)
 
 #define WRITERS	3U
@@ -262,10 +261,10 @@ static void traffic_stop(struct traffic_self *self)
 /* Revoked, it is the owner's: whatever he puts there stays. */
 TEST_F_TIMEOUT(traffic, revoked_memory_is_still, 60)
 {
-	unsigned int round;
+	unsigned int rounds = harness_load(20), round;
 
 	traffic_start(self, variant);
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < rounds; round++) {
 		wait_stores(self, 20);
 		ASSERT_EQ(segment_revoke(&self->target), 0);
 		expect_still(self, round);
@@ -277,10 +276,10 @@ TEST_F_TIMEOUT(traffic, revoked_memory_is_still, 60)
 /* Destroyed, it is somebody else's. */
 TEST_F_TIMEOUT(traffic, destroyed_memory_is_still, 60)
 {
-	unsigned int round;
+	unsigned int rounds = harness_load(20), round;
 
 	traffic_start(self, variant);
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < rounds; round++) {
 		wait_stores(self, 20);
 		ASSERT_EQ(segment_destroy(&self->target), 0);
 		expect_still(self, round);
@@ -295,14 +294,14 @@ TEST_F_TIMEOUT(traffic, destroyed_memory_is_still, 60)
 TEST_F_TIMEOUT(traffic, failed_node_is_still, 60)
 {
 	struct fabric own;
-	unsigned int round;
+	unsigned int rounds = harness_load(20), round;
 	const char *name;
 
 	fabric_make(&own, "a", 2, NULL);
 	self->owner = node_open(&own, 0);
 	self->peer = node_open(&own, 1);
 	traffic_start(self, variant);
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < rounds; round++) {
 		name = round & 1 ? self->peer.name : self->owner.name;
 		wait_stores(self, 20);
 		ASSERT_EQ(device_set_failed(name, true), 0);

@@ -234,11 +234,11 @@ static bool all_bytes(const __u8 *data, size_t length, __u8 value)
 
 TEST_F(revoke, memory_is_still_once_it_returned)
 {
-	unsigned int round, i;
+	unsigned int rounds = harness_load(30), round, i;
 	struct segment target;
 	__u64 refused;
 
-	for (round = 0; round < 10; round++) {
+	for (round = 0; round < rounds; round++) {
 		target = segment_make(&self->owner, BYTES);
 		segment_export(&target, DMANIC_RIGHT_WRITE);
 		start(self, &target);
@@ -265,12 +265,12 @@ TEST_F(revoke, memory_is_still_once_it_returned)
 static void export_again(struct revoke_self *self)
 {
 	struct segment target = segment_make(&self->owner, BYTES);
-	unsigned int round, i;
+	unsigned int rounds = harness_load(40), round, i;
 	__u32 status;
 
 	segment_export(&target, DMANIC_RIGHT_WRITE);
 	start(self, &target);
-	for (round = 0; round < 20; round++) {
+	for (round = 0; round < rounds; round++) {
 		ASSERT_EQ(segment_revoke(&target), 0);
 		memset(target.data, round, BYTES);
 		segment_export(&target, DMANIC_RIGHT_WRITE);

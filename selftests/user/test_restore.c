@@ -90,9 +90,9 @@ TEST(restore, is_undone)
  * A restore that takes a while, in the background as $p, of MANY fabrics; from
  * here on some of them are there. %s: file(), and words before nicctl
  */
-#define MANY	100U
+#define MANY	50U
 #define LONG_RESTORE							\
-	"for i in $(seq 100); do echo dev add @$i- type loop nodes 2; done >%s; " \
+	"for i in $(seq 50); do echo dev add @$i- type loop nodes 2; done >%s; " \
 	"%s nicctl restore %s & p=$!; "					\
 	"until [ -e /dev/dmanic/@3-1 ]; do :; done; "
 
