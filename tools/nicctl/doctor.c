@@ -28,6 +28,7 @@ static void (*const checks[])(struct doctor *doctor) = {
 	doctor_memory,
 	doctor_devices,
 	doctor_models,
+	doctor_engines,
 	doctor_limits,
 	doctor_cpus,
 	doctor_boot,
