@@ -19,6 +19,7 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define SECOND_NS	1000000000ULL
+#define HOUR_NS		(3600 * SECOND_NS)
 #define MS_NS		1000000ULL
 
 /* An open node */

@@ -233,7 +233,7 @@ TEST_F(poll_end, pays_for_doorbells)
 TEST_F(poll_end, stops_paying)
 {
 	const struct model model = {
-		.start_ns = 9 * SECOND_NS, .bandwidth = 1ULL << 40,
+		.start_ns = slow_ns(9000), .bandwidth = 1ULL << 40,
 	};
 	struct alone alone = alone_make(&model, 4096);
 	struct queue queue = poller_make(&alone.node, 8, 8, 0);

@@ -216,7 +216,7 @@ TEST_F(poll_cgroup, time_is_charged)
 	charged = cpu_stat(self->folder, "usage_usec") - before;
 	ns = poller_cpu_ns(self->owner.tid) - ns;
 	harness_note("%llu us charged of %llu us", charged, ns / 1000);
-	EXPECT_GE(charged, 100000);
+	EXPECT_GT(ns, 0);
 	EXPECT_GE(charged * 1000, ns / 10 * 9);
 }
 
@@ -233,7 +233,10 @@ TEST_F(poll_cgroup, time_is_limited)
 	ASSERT_TRUE(write_file(ROOT, "cgroup.procs", pid));
 	used = cpu_stat(self->folder, "usage_usec");
 	start = now_ns();
-	keep_awake(&queue, 2 * SECOND_NS);
+	do {
+		keep_awake(&queue, 2 * SECOND_NS);
+	} while (!cpu_stat(self->folder, "nr_throttled") &&
+		 now_ns() - start < slow_ns(20000));
 	used = cpu_stat(self->folder, "usage_usec") - used;
 	start = now_ns() - start;
 	harness_note("%llu us of %llu us, limit a tenth", used, start / 1000);

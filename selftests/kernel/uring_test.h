@@ -16,7 +16,8 @@
 static inline void ring_make(struct io_uring *ring, unsigned int entries,
 			     unsigned int flags)
 {
-	struct io_uring_params params = { .flags = flags };
+	/* Its polling thread shall leave the CPU to the test soon: in ms */
+	struct io_uring_params params = { .flags = flags, .sq_thread_idle = 1 };
 	int ret = io_uring_queue_init_params(entries, ring, &params);
 
 	if (ret)

@@ -328,6 +328,25 @@ TEST(devices__state_and_model)
 	EXPECT_CONTAINS(finding->remedy, "nicctl dev set fabric nic model none");
 }
 
+TEST(engines__used_or_given_back)
+{
+	const struct finding *finding;
+
+	machine();
+	found(doctor_engines, DOCTOR_UNKNOWN, "not checked");
+	devices(3);
+	there[0].number[DMANIC_A_DMA_STATE] = DMANIC_DMA_USED;
+	there[1].number[DMANIC_A_DMA_STATE] = DMANIC_DMA_SLOW;
+	found(doctor_engines, DOCTOR_OK, "for 1 of 3 devices");
+	there[2].number[DMANIC_A_DMA_STATE] = DMANIC_DMA_REMOVED;
+	found(doctor_engines, DOCTOR_WARNING, "its driver was removed");
+	there[1].number[DMANIC_A_DMA_STATE] = DMANIC_DMA_FAILED;
+	finding = found(doctor_engines, DOCTOR_WARNING,
+			"of nic1 was given back because it lost copies");
+	EXPECT_CONTAINS(finding->text, "2 of 3 devices");
+	EXPECT_CONTAINS(finding->remedy, "nicctl dev del nic1");
+}
+
 TEST(limits__fullest)
 {
 	machine();
@@ -447,8 +466,8 @@ TEST(all__on_an_empty_machine)
 	static void (*const checks[])(struct doctor *doctor) = {
 		doctor_kernel, doctor_module, doctor_versions, doctor_rule,
 		doctor_files, doctor_permission, doctor_memlock, doctor_cgroup,
-		doctor_memory, doctor_devices, doctor_models, doctor_limits,
-		doctor_cpus, doctor_boot, doctor_tracing, doctor_uring,
+		doctor_memory, doctor_devices, doctor_models, doctor_engines,
+		doctor_limits, doctor_cpus, doctor_boot, doctor_tracing, doctor_uring,
 		doctor_log,
 	};
 	size_t i;

@@ -332,7 +332,7 @@ TEST(team__missing_rank_is_named)
 	struct member member[RANKS];
 
 	reset(6);
-	join_timeout = 200 * MS;
+	join_timeout = 2 * SECOND;
 	run_team(member, 1, nothing);
 	for (unsigned int i = 1; i < size; i++) {
 		EXPECT_EQ(member[i].ret, -ETIME);
@@ -348,7 +348,7 @@ TEST(team__other_secret)
 	int refused = 0;
 
 	reset(2);
-	join_timeout = 300 * MS;
+	join_timeout = 3 * SECOND;
 	late_secret = 1;
 	run_team(member, 0, nothing);
 	for (unsigned int i = 0; i < size; i++) {

@@ -32,6 +32,16 @@ need_root() {
 	modprobe dmanic || exit
 }
 
+# A run with less than its whole load (LOAD) is without what takes minutes
+short() { [ "${LOAD:-100}" -lt 100 ]; }
+
+whole_load_only() {
+	! short || {
+		echo "# SKIP takes minutes; runs with LOAD=100"
+		exit 4
+	}
+}
+
 in_a() { ip netns exec a "$@"; }
 in_b() { ip netns exec b "$@"; }
 

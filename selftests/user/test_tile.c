@@ -319,7 +319,7 @@ static void failing_rank(struct rank *self)
 	struct nest nest = nest_make(self, &chain, 0);
 	struct nic_tile_options options = {
 		.size = sizeof(options), .grid = &nest.grid,
-		.timeout_ns = slow_ns(300),
+		.timeout_ns = slow_ns(3000),
 	};
 	struct nic_tile *tile;
 	int ret;

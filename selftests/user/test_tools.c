@@ -304,6 +304,9 @@ TEST(tools, nicperf_rate)
 		EXPECT_EQ(number_of(result, "samples"), 3);
 		EXPECT_TRUE(number_of(result, "value") > 0);
 		EXPECT_TRUE(number_of(result, "params.batch") >= 1);
+		EXPECT_EQ(strcmp(text_of(result, "reference.name"),
+				 "empty system calls"), 0);
+		EXPECT_TRUE(number_of(result, "ratio") > 0);
 	}
 }
 

@@ -28,7 +28,11 @@ static void (*const checks[])(struct doctor *doctor) = {
 	doctor_memory,
 	doctor_devices,
 	doctor_models,
+<<<<<<< HEAD
 	doctor_faults,
+=======
+	doctor_engines,
+>>>>>>> main
 	doctor_limits,
 	doctor_cpus,
 	doctor_boot,

@@ -106,6 +106,39 @@ void doctor_faults(struct doctor *doctor)
 	}
 }
 
+/* Copies are right without it: the CPU does them. */
+void doctor_engines(struct doctor *doctor)
+{
+	const struct device *device, *first = NULL;
+	size_t i, used = 0, lost = 0;
+
+	if (!have_devices(doctor, "DMA engine"))
+		return;
+	for (i = 0; i < doctor->devices.n; i++) {
+		device = &doctor->devices.device[i];
+		used += device->number[DMANIC_A_DMA_STATE] == DMANIC_DMA_USED;
+		if (device->number[DMANIC_A_DMA_STATE] != DMANIC_DMA_FAILED &&
+		    device->number[DMANIC_A_DMA_STATE] != DMANIC_DMA_REMOVED)
+			continue;
+		first = first ? first : device;
+		lost++;
+	}
+	if (!first) {
+		doctor_say(doctor, "DMA engine", DOCTOR_OK,
+			   "copies for %zu of %zu devices, the CPU for the others",
+			   used, doctor->devices.n);
+		return;
+	}
+	doctor_say(doctor, "DMA engine", DOCTOR_WARNING,
+		   "that of %s was given back because %s; the CPU copies instead (%zu of %zu devices)",
+		   first->name,
+		   first->number[DMANIC_A_DMA_STATE] == DMANIC_DMA_FAILED ?
+		   "it lost copies or failed often" : "its driver was removed",
+		   lost, doctor->devices.n);
+	doctor_remedy(doctor, "look for its driver in dmesg; then, as root, make the device again: nicctl dev del %s, or reload dmanic",
+		      first->name);
+}
+
 /* What a device counts and how much there may be of it */
 struct use {
 	const char *name;

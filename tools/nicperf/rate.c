@@ -3,11 +3,12 @@
  * rate.c - messages a second: puts of 8 bytes, and notifies
  *
  * One queue, one thread that polls, WINDOW messages in flight at most, handed
- * over one or many at a time.
+ * over one or many at a time. Beside it, in turn, empty system calls.
  */
 #include <string.h>
 
 #include "nicperf.h"
+#include "post.h"
 #include "sample.h"
 
 #define WINDOW		64
@@ -26,6 +27,7 @@ static const struct column rate_columns[] = {
 	{ "spread [%]", false },
 	{ "min [1/s]", false },
 	{ "max [1/s]", false },
+	{ "of system calls", false },
 };
 
 /* A run that remembers how many messages it sent in all */
@@ -43,13 +45,17 @@ static int rate_send(void *arg, uint64_t count, uint64_t *ns)
 }
 
 static void rate_line(struct run *run, struct table *table,
-		      const struct work *work, const struct stats *stats)
+		      const struct work *work, const struct stats *stats,
+		      const struct stats *calls, double ratio)
 {
 	struct report_point point = {
 		.unit = "1/s",
 		.stats = stats,
 		.sized = work->op == OP_PUT,
 		.size_bytes = work->bytes,
+		.reference = "empty system calls",
+		.reference_stats = calls,
+		.ratio = ratio,
 	};
 	struct cJSON *result;
 	char name[64];
@@ -67,21 +73,36 @@ static void rate_line(struct run *run, struct table *table,
 	table_cell(table, "%.1f", 100 * stats->spread);
 	table_cell(table, "%.0f", stats->min);
 	table_cell(table, "%.0f", stats->max);
+	table_cell(table, "%.3f", ratio);
+}
+
+/* Of times in ns */
+static void rates(struct sampled *thing, unsigned int samples,
+		  struct stats *stats)
+{
+	unsigned int i;
+
+	for (i = 0; i < samples; i++)
+		thing->ns[i] = stats_ratio(1e9, thing->ns[i]);
+	stats_summarize(thing->ns, samples, stats);
 }
 
 static int rate_measure(struct run *run, struct table *table,
 			struct counted *counted)
 {
-	struct sampled thing = {
-		.run = rate_send,
-		.arg = counted,
-		.least = counted->work.depth,
+	struct sampled things[] = {
+		{
+			.run = rate_send,
+			.arg = counted,
+			.least = counted->work.depth,
+		},
+		{ .run = post_system_call_time, .least = 1 },
 	};
 	uint64_t raised = nic_irq_count(run->far.irq);
-	struct stats stats;
-	unsigned int i;
+	struct stats stats, calls;
+	double ratio;
 
-	if (sample_alternate(&thing, 1, &run->opt))
+	if (sample_alternate(things, ARRAY_SIZE(things), &run->opt))
 		return run_end_fail(run, &run->near);
 	raised = nic_irq_count(run->far.irq) - raised;
 	if (counted->work.op == OP_NOTIFY && raised != counted->sent)
@@ -89,10 +110,10 @@ static int rate_measure(struct run *run, struct table *table,
 				"interrupt was raised %llu times",
 				(unsigned long long)counted->sent,
 				(unsigned long long)raised);
-	for (i = 0; i < run->opt.samples; i++)
-		thing.ns[i] = stats_ratio(1e9, thing.ns[i]);
-	stats_summarize(thing.ns, run->opt.samples, &stats);
-	rate_line(run, table, &counted->work, &stats);
+	ratio = sample_ratio(&things[1], &things[0], &run->opt);
+	rates(&things[0], run->opt.samples, &stats);
+	rates(&things[1], run->opt.samples, &calls);
+	rate_line(run, table, &counted->work, &stats, &calls, ratio);
 	return 0;
 }
 
