@@ -349,6 +349,26 @@ TEST(tools, nicperf_all)
 	EXPECT_HAS(output.err, "7");
 }
 
+/* The other end is another process: what it has is put and got to be compared. */
+TEST(tools, nicperf_between_two_ranks)
+{
+	nodes(2);
+	RUN(0, "nicrun -n 2 --device @ nicperf all --ranks -s 8,64k --depth 1,4 -t 2ms --samples 3 --op put,get,strided,list,blocks");
+	EXPECT_HAS(output.out, "@0 -> rank 1, node 1 (loop)");
+	EXPECT_HAS(output.out, "half a round trip");
+	EXPECT_HAS(output.out, "an atomic");
+	EXPECT_HAS(output.out, "strided");
+	EXPECT_HAS(output.out, "notify");
+	EXPECT_EQ(count(output.out, "bandwidth data"), 1);
+	RUN(1, "nicperf latency -d @0 --ranks");
+	EXPECT_HAS(output.err, "two ranks, and this one has 1");
+	RUN(1, "nicrun -n 3 --device @ nicperf latency --ranks");
+	/* Who measures goes away in the middle: the other one does not stay */
+	RUN(137, "nicrun -n 2 --device @ sh -c '[ $NIC_RANK != 0 ] || (sleep 1; kill -9 $$) & exec nicperf latency --ranks -t 100s'");
+	EXPECT_LT(output.took_ns, slow_ns(20000));
+	RUN(0, "nicctl dev del fabric @");
+}
+
 /* ---- nicrun and nictile ---- */
 
 /* The result of one schedule at one height */
@@ -448,7 +468,8 @@ TEST(tools, wrong_usage_exits_with_2)
 		"nicctl", "nicctl --nonsense", "nicctl dev add @",
 		"nicctl dev set @0 latency fast",
 		"nicperf", "nicperf --nonsense rate", "nicperf rate --size 8",
-		"nicperf latency --time 0",
+		"nicperf latency --time 0", "nicperf bandwidth --ranks --check",
+		"nicperf cost --ranks", "nicperf rate --ranks -p @1",
 		"nicperf post --way uring,slowly", "nicperf cost --time 1ms",
 		"nicrun", "nicrun --nonsense", "nicrun -n 0 true",
 		"nicrun -n 2 --nodes 1 true",

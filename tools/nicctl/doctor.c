@@ -28,11 +28,8 @@ static void (*const checks[])(struct doctor *doctor) = {
 	doctor_memory,
 	doctor_devices,
 	doctor_models,
-<<<<<<< HEAD
 	doctor_faults,
-=======
 	doctor_engines,
->>>>>>> main
 	doctor_limits,
 	doctor_cpus,
 	doctor_boot,

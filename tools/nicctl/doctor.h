@@ -116,11 +116,8 @@ void doctor_memory(struct doctor *doctor);
 /* doctor_device.c */
 void doctor_devices(struct doctor *doctor);
 void doctor_models(struct doctor *doctor);
-<<<<<<< HEAD
 void doctor_faults(struct doctor *doctor);
-=======
 void doctor_engines(struct doctor *doctor);
->>>>>>> main
 void doctor_limits(struct doctor *doctor);
 void doctor_cpus(struct doctor *doctor);
 

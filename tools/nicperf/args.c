@@ -43,7 +43,8 @@ static const struct command {
 static const char help[] =
 "Usage: nicperf COMMAND [OPTION]...\n"
 "Measure a dmanic device. Both ends run here: one on --device, one on\n"
-"--peer-device, which must be nodes of one link. (compare makes its own.)\n"
+"--peer-device, which must be nodes of one link. (compare makes its own; --ranks:\n"
+"the ranks of a job.)\n"
 "\n"
 "Commands\n"
 "  latency    half a round trip of put and notify between two threads, and of\n"
@@ -88,6 +89,9 @@ static const char help[] =
 "  -n, --iterations COUNT  operations in a sample, instead of a time (not cost,\n"
 "                          compare); latency: round trips, each a sample\n"
 "      --samples COUNT     samples of a line (not latency, cost; default: 11)\n"
+"      --ranks             the ends are the two ranks of a job, on one machine or\n"
+"                          two, started with the same options: rank 0 measures\n"
+"                          (all; nicrun -n 2 nicperf latency --ranks)\n"
 "      --cpu LIST          CPUs of the measuring and of the answering thread\n"
 "                          (default: the first two allowed)\n"
 "      --check             hold the results against the project's bounds\n"
@@ -120,6 +124,7 @@ enum {
 	OPT_CHECK,
 	OPT_WAY,
 	OPT_MTU,
+	OPT_RANKS,
 };
 
 static const char short_options[] = ":d:p:s:o:w:t:n:jhV";
@@ -140,6 +145,7 @@ static const struct option long_options[] = {
 	{ "samples", required_argument, NULL, OPT_SAMPLES },
 	{ "cpu", required_argument, NULL, OPT_CPU },
 	{ "check", no_argument, NULL, OPT_CHECK },
+	{ "ranks", no_argument, NULL, OPT_RANKS },
 	{ "json", optional_argument, NULL, OPT_JSON },
 	{ "help", no_argument, NULL, OPT_HELP },
 	{ "version", no_argument, NULL, OPT_VERSION },
@@ -153,6 +159,7 @@ static const struct {
 } meant_for[] = {
 	{ OPT_DEVICE, COMMAND_ALL | COMMAND_COST },
 	{ OPT_PEER, COMMAND_ALL | COMMAND_COST },
+	{ OPT_RANKS, COMMAND_ALL },
 	{ OPT_SIZE, COMMAND_LATENCY | COMMAND_BANDWIDTH },
 	{ OPT_DEPTH, COMMAND_BANDWIDTH },
 	{ OPT_OP, COMMAND_LATENCY | COMMAND_BANDWIDTH },
@@ -374,6 +381,9 @@ static const char *option_take(struct options *opt, int option,
 	case OPT_CHECK:
 		opt->check = true;
 		return NULL;
+	case OPT_RANKS:
+		opt->ranks = true;
+		return NULL;
 	default:
 		opt->json = !value;
 		opt->json_path = value;
@@ -483,6 +493,8 @@ static int options_agree(struct options *opt, uint64_t given, int *status)
 	for (i = 0; i < opt->sizes.n; i++)
 		if (opt->commands & COMMAND_BANDWIDTH && !opt->sizes.value[i])
 			return usage(status, "--size 0 is for latency only");
+	if (opt->ranks && given & (option_bit(OPT_PEER) | option_bit(OPT_CHECK)))
+		return usage(status, "--ranks is without --peer-device and --check");
 	if (opt->commands == COMMAND_COMPARE && !(given & option_bit(OPT_TIME)))
 		opt->time_ns = COMPARE_TIME_NS;
 	if (!opt->peer_device)

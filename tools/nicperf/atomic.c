@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "nicperf.h"
+#include "ranks.h"
 
 #define WARM_UP		16
 #define SAMPLES_LEAST	100
@@ -99,8 +100,12 @@ static int atomic_wait(struct run *run, struct table *table, enum wait wait,
 	run_step(run, wait == WAIT_POLL ? "latency atomic poll" :
 					  "latency atomic sleep");
 	__atomic_store_n(word, 0, __ATOMIC_SEQ_CST);
+	if (far_push(run, end_send(&run->far), sizeof(*word)))
+		return -1;
 	if (atomic_sample(run, wait, us, most, &n))
 		return run_end_fail(run, &run->near);
+	if (far_pull(run, end_send(&run->far), sizeof(*word)))
+		return -1;
 	done = __atomic_load_n(word, __ATOMIC_SEQ_CST);
 	if (done != n + WARM_UP)
 		return run_fail(run, "%zu times 1 was added, and the sum is %llu",

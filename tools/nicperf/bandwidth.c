@@ -13,6 +13,7 @@
 #include "beside.h"
 #include "nicperf.h"
 #include "pattern.h"
+#include "ranks.h"
 #include "sample.h"
 
 #define SLOTS_BYTES	(4ULL << 20)	/* for what is in flight together */
@@ -247,6 +248,7 @@ static int work_prepare(struct work *work, struct run *run,
 static int data_verify(struct bandwidth *bw, struct work *work,
 		       const struct copy *copy)
 {
+	bool there = work->op != OP_GET;
 	uint64_t area = work->slots * work->extent;
 	struct copy model = *copy;
 	uint64_t ns, i;
@@ -258,8 +260,12 @@ static int data_verify(struct bandwidth *bw, struct work *work,
 	memset(copy->to, PATTERN_EMPTY, area);
 	model.to = bw->expected;
 	copy_run(&model, work->slots, &ns);
+	if (there && far_push(bw->run, copy->to, area))
+		return -1;
 	if (work_run(work, work->slots, &ns))
 		return run_end_fail(bw->run, work->end);
+	if (there && far_pull(bw->run, copy->to, area))
+		return -1;
 	if (!memcmp(bw->expected, copy->to, area))
 		return 0;
 	for (i = 0; bw->expected[i] == copy->to[i]; i++)
@@ -420,7 +426,10 @@ int bandwidth_run(struct run *run)
 	}
 	pattern_fill(end_send(&run->near), run->near.half, SEED_NEAR);
 	pattern_fill(end_send(&run->far), run->far.half, SEED_FAR);
-	run_title(run, "bandwidth: beside memcpy between the same segments");
+	if (far_push(run, end_send(&run->far), run->far.half))
+		goto free_points;
+	run_title(run, run->team ? "bandwidth: beside memcpy on this machine" :
+		  "bandwidth: beside memcpy between the same segments");
 	bw.table = table_create(bandwidth_columns,
 				ARRAY_SIZE(bandwidth_columns));
 	ret = bandwidth_measure(&bw);

@@ -21,7 +21,6 @@ struct copy {
 	char *to;
 };
 
-/* Needs both ends in this process */
 void copy_prepare(struct copy *copy, const struct work *work,
 		  const struct end *far);
 

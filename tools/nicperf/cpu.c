@@ -174,7 +174,7 @@ int cpu_check_handoff(struct run *run)
 	pthread_t thread;
 	int ret;
 
-	if (run->handoff_checked || run->cpus < 2)
+	if (run->handoff_checked || run->cpus < 2 || run->team)
 		return 0;
 	run->handoff_checked = true;
 	handoff = calloc(1, sizeof(*handoff));

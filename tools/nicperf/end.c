@@ -162,6 +162,8 @@ int end_connect(struct end *end, const struct job *job, uint32_t node,
 	char name[NIC_PUBLISH_MAX];
 	int ret;
 
+	end->job = *job;
+	end->there = role;
 	end_name(name, job, role, "memory");
 	ret = nic_connect_name(end->ctx, node, name, job->secret, timeout_ns,
 			       &end->remote);
@@ -176,6 +178,21 @@ int end_connect(struct end *end, const struct job *job, uint32_t node,
 				   timeout_ns, &end->bell);
 	if (ret)
 		return end_fail(end, ret, "connect to the other end");
+	return 0;
+}
+
+int end_look_there(struct end *end)
+{
+	char name[NIC_PUBLISH_MAX];
+	struct nic_remote *bell;
+	int ret;
+
+	end_name(name, &end->job, end->there, "bell");
+	ret = nic_connect_irq_name(end->ctx, nic_remote_node(end->bell), name,
+				   end->job.secret, 0, &bell);
+	if (ret)
+		return end_fail(end, ret, "find the other end any more");
+	nic_disconnect(bell);
 	return 0;
 }
 

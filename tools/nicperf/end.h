@@ -55,6 +55,9 @@ struct job {
  * @bell: the other end's interrupt
  * @seen: events taken from @irq
  * @abort: the other thread gave up; NULL: there is none
+ * @patient: events come when they come, as long as the other end is there
+ * @job: by which names it is found
+ * @there: role of the other end
  * @error: the last failure
  */
 struct end {
@@ -74,6 +77,9 @@ struct end {
 	struct nic_remote *bell;
 	uint64_t seen;
 	const atomic_bool *abort;
+	bool patient;
+	struct job job;
+	const char *there;
 	char error[640];
 };
 
@@ -96,6 +102,8 @@ int end_open(struct end *end, const char *device, const struct job *job,
 /* Connect to what the end @role publishes on @node within @timeout_ns */
 int end_connect(struct end *end, const struct job *job, uint32_t node,
 		const char *role, uint64_t timeout_ns);
+/* Is the other end still there? */
+int end_look_there(struct end *end);
 void end_close(struct end *end);
 /* Write @error: what the library says, else "cannot @what"; returns @ret */
 int end_fail(struct end *end, int ret, const char *what);

@@ -75,17 +75,20 @@ static int pair_start(struct pingpong *pair, struct run *run)
 		return -1;
 	}
 	end_forget_events(&run->near);
+	pair->table = table_create(latency_columns,
+				   ARRAY_SIZE(latency_columns));
+	if (run->team)
+		return 0;
 	end_forget_events(&run->far);
 	run->near.abort = &pair->abort;
 	run->far.abort = &pair->abort;
 	ret = pthread_create(&pair->thread, NULL, pong_thread, pair);
 	if (ret) {
 		run_fail(run, "cannot start a thread: %s", strerror(ret));
+		table_free(pair->table);
 		free(pair->us);
 		return -1;
 	}
-	pair->table = table_create(latency_columns,
-				   ARRAY_SIZE(latency_columns));
 	return 0;
 }
 
@@ -94,13 +97,15 @@ static int pair_stop(struct pingpong *pair, int ret)
 {
 	struct run *run = pair->run;
 
-	if (!ret)
-		ret = pong_send(&run->near, PONG_STOP);
-	if (ret)
-		atomic_store(&pair->abort, true);
-	pthread_join(pair->thread, NULL);
-	run->near.abort = NULL;
-	run->far.abort = NULL;
+	if (!run->team) {
+		if (!ret)
+			ret = pong_send(&run->near, PONG_STOP);
+		if (ret)
+			atomic_store(&pair->abort, true);
+		pthread_join(pair->thread, NULL);
+		run->near.abort = NULL;
+		run->far.abort = NULL;
+	}
 	free(pair->us);
 	run_table(run, pair->table);
 	if (pair->answer_failed)
@@ -219,7 +224,7 @@ static unsigned int latency_waits(const struct run *run)
 
 	if (!waits)
 		waits = 1U << WAIT_POLL | 1U << WAIT_SLEEP;
-	if (run->cpus < 2)
+	if (run->cpus < 2 && !run->team)
 		waits &= ~(1U << WAIT_POLL);
 	return waits;
 }
@@ -252,7 +257,7 @@ static int latency_refuse(struct run *run)
 		"polling latency needs two CPUs, and there is one: use --wait "
 		"sleep, or another --cpu list";
 
-	if (run->cpus > 1)
+	if (run->cpus > 1 || run->team)
 		return 0;
 	if (run->opt.waits & 1U << WAIT_POLL)
 		return run_fail(run, "%s", why);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "nicperf.h"
+#include "ranks.h"
 #include "tools/common/progress.h"
 
 #define CONNECT_NS	1000000000ULL	/* it was published before */
@@ -183,8 +184,13 @@ int run_connect(struct run *run, struct end *near, const char *device,
 
 static int ends_open(struct run *run)
 {
+	uint64_t bytes = bytes_needed(&run->opt);
+
+	if (run->opt.ranks)
+		return ranks_open(run, bytes) ? -1 :
+		       run->serves ? 0 : features_check(run);
 	if (run_connect(run, &run->near, run->opt.device, &run->far,
-			run->opt.peer_device, bytes_needed(&run->opt)))
+			run->opt.peer_device, bytes))
 		return -1;
 	return features_check(run);
 }
@@ -267,11 +273,17 @@ int main(int argc, char **argv)
 	if (!json_open(&run) &&
 	    !(run.opt.commands & COMMAND_COST && cost_check_clock(&run)) &&
 	    !cpu_choose(&run) &&
-	    (run.opt.commands & COMMAND_COMPARE || !ends_open(&run)))
-		run_commands(&run);
+	    (run.opt.commands & COMMAND_COMPARE || !ends_open(&run))) {
+		if (run.serves)
+			ranks_serve(&run);
+		else
+			run_commands(&run);
+	}
 	ok = !run.failed && report_ok(run.report);
-	if (run_print(&run))
+	/* Rank 0 tells of both */
+	if (!run.serves && run_print(&run))
 		ok = false;
+	ranks_close(&run);
 	end_close(&run.near);
 	end_close(&run.far);
 	report_free(run.report);

@@ -15,6 +15,7 @@
  *   compare.c    the ether link beside TCP, UDP and Soft RoCE
  *   compare_*.c  its parts: group what is measured in turn, net namespaces, put our
  *                link, tcp and stream sockets, rdma the programs of Soft RoCE
+ *   ranks.c      the other end is another process, perhaps on another machine
  *   end.c wait.c one end of a link: its objects, and how it waits
  *   work.c       a window of operations in flight
  *   uring.c      an io_uring, and batches through it
@@ -26,6 +27,7 @@
 #ifndef NICPERF_H
 #define NICPERF_H
 
+#include <nic_team.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -78,6 +80,7 @@ enum way {
  * @json: print the report, not tables
  * @json_path: or tables, and the report there
  * @check: hold the results against the project's bounds
+ * @ranks: the ends are the two ranks of a job
  */
 struct options {
 	unsigned int commands;
@@ -98,6 +101,7 @@ struct options {
 	bool json;
 	const char *json_path;
 	bool check;
+	bool ranks;
 };
 
 /**
@@ -105,7 +109,11 @@ struct options {
  * @opt: what was asked for
  * @report: what came out
  * @near: the end that measures
- * @far: the end that answers, or is only written to and read
+ * @far: the end that answers, or is only written to and read; in rank 0 what it
+ *	mirrors of that end
+ * @team: both ranks; NULL: both ends are here
+ * @team_ctx: its context
+ * @serves: this is rank 1
  * @cpu: of the measuring and of the answering thread
  * @cpus: how many of @cpu are different CPUs
  * @handoff_checked: whether both really run was looked at
@@ -119,6 +127,9 @@ struct run {
 	struct report *report;
 	struct end near;
 	struct end far;
+	struct nic_team *team;
+	struct nic_ctx *team_ctx;
+	bool serves;
 	int cpu[2];
 	unsigned int cpus;
 	bool handoff_checked;

@@ -11,7 +11,9 @@
  *                  them back
  *   60     BAD     (answer) they were not
  *   59-28  bytes of the put in either direction
- *   27-0   sequence, returned in the answer
+ *   27     QUIET   no answer. With VERIFY, and nothing else: the answer is how
+ *                  often the interrupt was raised before
+ *   26-0   sequence, returned in the answer
  */
 #ifndef NICPERF_PONG_H
 #define NICPERF_PONG_H
@@ -24,9 +26,10 @@
 #define PONG_SLEEP	(1ULL << 62)
 #define PONG_VERIFY	(1ULL << 61)
 #define PONG_BAD	(1ULL << 60)
+#define PONG_QUIET	(1ULL << 27)
 #define PONG_BYTES_SHIFT	28
 #define PONG_BYTES_MAX	0xffffffffULL
-#define PONG_SEQUENCE	((1ULL << PONG_BYTES_SHIFT) - 1)
+#define PONG_SEQUENCE	(PONG_QUIET - 1)
 
 static inline uint64_t pong_bytes(uint64_t payload)
 {

@@ -9,6 +9,7 @@
 
 #include "nicperf.h"
 #include "post.h"
+#include "ranks.h"
 #include "sample.h"
 
 #define WINDOW		64
@@ -98,13 +99,18 @@ static int rate_measure(struct run *run, struct table *table,
 		},
 		{ .run = post_system_call_time, .least = 1 },
 	};
-	uint64_t raised = nic_irq_count(run->far.irq);
 	struct stats stats, calls;
+	uint64_t before, raised;
 	double ratio;
 
+	if (far_raised(run, &before))
+		return -1;
 	if (sample_alternate(things, ARRAY_SIZE(things), &run->opt))
 		return run_end_fail(run, &run->near);
-	raised = nic_irq_count(run->far.irq) - raised;
+	if (far_raised(run, &raised))
+		return -1;
+	/* To ask before was one */
+	raised -= before + !!run->team;
 	if (counted->work.op == OP_NOTIFY && raised != counted->sent)
 		return run_fail(run, "%llu notifies completed, but the "
 				"interrupt was raised %llu times",
@@ -158,7 +164,8 @@ int rate_run(struct run *run)
 		for (j = 0; j < RATE_BATCHES && !ret; j++)
 			ret = rate_one(run, table, rate_ops[i],
 				       rate_batches[j]);
-	end_forget_events(&run->far);
+	if (!run->team)
+		end_forget_events(&run->far);
 	run_table(run, table);
 	return ret;
 }

@@ -120,7 +120,7 @@ int end_wait(struct end *end, unsigned int n, enum wait wait,
 }
 
 /* Now and then while waiting for an event: is there a reason not to go on? */
-static int end_event_look(struct end *end, uint64_t start)
+static int end_event_look(struct end *end, uint64_t *start)
 {
 	unsigned int taken;
 	int ret;
@@ -131,9 +131,12 @@ static int end_event_look(struct end *end, uint64_t start)
 	ret = end_collect(end, &taken);
 	if (ret)
 		return ret;
-	if (now_ns() - start > END_TIMEOUT_NS)
+	if (now_ns() - *start <= END_TIMEOUT_NS)
+		return 0;
+	if (!end->patient)
 		return end_timed_out(end, "interrupt");
-	return 0;
+	*start = now_ns();
+	return end_look_there(end);
 }
 
 /* Sleep until an event is there; 0 also when only a slice of time passed */
@@ -171,7 +174,7 @@ int end_event(struct end *end, enum wait wait, struct nic_event *event)
 		if (wait == WAIT_SLEEP || ++spins % SPINS_A_LOOK == 0) {
 			if (!start)
 				start = now_ns();
-			ret = end_event_look(end, start);
+			ret = end_event_look(end, &start);
 			if (ret)
 				return ret;
 		}

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "pong.h"
 #include "work.h"
 
 #define CACHE_LINE	64
@@ -102,7 +103,7 @@ int work_post(const struct work *work, unsigned int slot)
 		ret = post_blocks(work, lower, upper, slot);
 		break;
 	case OP_NOTIFY:
-		ret = nic_post_notify(end->queue, end->bell, slot, 0, slot);
+		ret = nic_post_notify(end->queue, end->bell, PONG_QUIET, 0, slot);
 		break;
 	case OP_NOP:
 	case OP_PIO:
