@@ -71,6 +71,8 @@ static void load_flows(struct sim_node *node, struct sim_node *other)
 			flow->op[k].area = other->memory_bytes;
 			other->memory_bytes += sim_area_bytes();
 		}
+		if (sim.config.over)
+			sim_over_setup(flow);
 	}
 }
 
@@ -115,6 +117,9 @@ static void load_kind(struct sim_op *op)
 {
 	struct dmanic_xfer *xfer = &op->xfer;
 	u32 kind = sim.config.fixed ? 0 : sim_random() % 16;
+
+	if (sim.config.over)
+		kind = kind % 3 ? 0 : 8 + kind / 3 % 2;
 
 	xfer->kind = DMANIC_XFER_WRITE;
 	xfer->length = load_length();
@@ -213,6 +218,8 @@ static void load_post(struct sim_op *op)
 		xfer->incarnation = flow->peer->incarnation;
 	load_kind(op);
 	load_bad(op);
+	if (sim.config.over)
+		sim_over_post(op);
 	dmanic_peer_submit(flow->peer->peer, &flow->flow, xfer, sim.now);
 	if (sim_chance(sim.config.cancel, 1000))
 		sim_timer(sim.now + sim_random() % (SIM_MS / 2), load_cancel, op);
@@ -305,7 +312,7 @@ static void end_ok(struct sim_op *op)
 	SIM_CHECK(!op->changing, "operation %llu: changed and not noticed", op->serial);
 	switch (xfer->kind) {
 	case DMANIC_XFER_WRITE:
-		SIM_CHECK(op->placed == xfer->length, "operation %llu: %llu of %llu bytes",
+		SIM_CHECK(op->placed == xfer->length || sim.config.over, "operation %llu: %llu of %llu bytes",
 			  op->serial, op->placed, xfer->length);
 		SIM_CHECK(op->raised == xfer->notifies, "operation %llu: notified %u times",
 			  op->serial, op->raised);
@@ -344,6 +351,10 @@ static void end_memory(const struct sim_op *op)
 
 	if (xfer->kind != DMANIC_XFER_WRITE || !xfer->length)
 		return;
+	if (sim.config.over) {
+		sim_over_check(op->flow, op->serial, op->serial);
+		return;
+	}
 	if (!xfer->block) {
 		sim_fill(op->serial, 0, wanted, xfer->length);
 		SIM_CHECK(!memcmp(wanted, memory, xfer->length),
@@ -434,6 +445,8 @@ void sim_load_check_end(void)
 				memcpy(&word, peer->other->memory + flow->word, 8);
 				SIM_CHECK(word == flow->did, "word of node %u in %u", i,
 					  peer->other->id);
+				if (sim.config.over)
+					sim_over_check(flow, 1, sim.posted);
 			}
 		}
 	}

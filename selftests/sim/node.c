@@ -195,6 +195,10 @@ static u32 node_place(struct dmanic_peer *peer, const struct dmanic_record *reco
 	status = node_access(record, 1, node->memory_bytes, span);
 	if (status)
 		return status;
+	if (sim.config.over) {
+		node_place_at(node, record, position, payload->bytes + at, length);
+		return DMANIC_STATUS_OK;
+	}
 	op = sim_op_at(peer_of(peer), record->offset);
 	SIM_CHECK(op, "node %u writes where it has nothing", peer->node);
 	SIM_CHECK(op->busy || op->rest_until > sim.now,
@@ -258,6 +262,10 @@ static u32 node_notify(struct dmanic_peer *peer, const struct dmanic_record *rec
 	SIM_CHECK(!op->raised++, "notify %llu raised twice", op->serial);
 	SIM_CHECK(op->order >= op->flow->notified, "notify %llu is late", op->serial);
 	op->flow->notified = op->order + 1;
+	if (sim.config.over) {
+		sim_over_check(op->flow, 1, op->serial);
+		return DMANIC_STATUS_OK;
+	}
 	if (op->xfer.kind == DMANIC_XFER_WRITE)
 		SIM_CHECK(op->placed == op->xfer.length, "notify %llu before its data",
 			  op->serial);

@@ -99,6 +99,18 @@ static struct sim_config tiny(struct sim_config config)
 	return config;
 }
 
+static struct sim_config over(struct sim_config config)
+{
+	config = faults(config);
+	config.bad = 0;
+	config.cancel = 0;
+	config.change = 0;
+	config.bytes = 8000;
+	config.over = true;
+	config.small = config.seed % 2;
+	return config;
+}
+
 static struct sim_config clean(struct sim_config config)
 {
 	return config;
@@ -322,7 +334,7 @@ static const struct {
 	struct sim_config (*make)(struct sim_config config);
 } scenarios[] = {
 	{ "clean", clean }, { "faults", faults }, { "deaths", deaths }, { "tiny", tiny },
-	{ "thousand", thousand },
+	{ "over", over }, { "thousand", thousand },
 };
 
 #define SCENARIOS	(sizeof(scenarios) / sizeof(scenarios[0]))
@@ -331,8 +343,8 @@ static const struct {
 static int check(struct sim_config config)
 {
 	static const char *const names[] = {
-		"clean", "faults", "deaths", "tiny", "replays", "loss", "incast", "bursts",
-		"shallow",
+		"clean", "faults", "deaths", "tiny", "over", "replays", "loss", "incast",
+		"bursts", "shallow",
 	};
 	struct sim_config tried;
 	int failed = 0, bad;
@@ -342,25 +354,25 @@ static int check(struct sim_config config)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	loss_operations = 300;
 	incast_ms = 30;
-	printf("KTAP version 1\n1..9\n");
-	for (i = 0; i < 9; i++) {
+	printf("KTAP version 1\n1..10\n");
+	for (i = 0; i < 10; i++) {
 		bad = 0;
 		tried = config;
 		tried.operations = 4000;
-		if (i < 4) {
+		if (i < 5) {
 			tried = scenarios[i].make(tried);
 			one(names[i], &tried);
 			tried.seed++;
 			one(names[i], &tried);
-		} else if (i == 4) {
+		} else if (i == 5) {
 			tried = deaths(tried);
 			tried.operations = 3000;
 			digest = one(names[i], &tried);
 			bad = digest != one(names[i], &tried);
 		} else {
-			bad = i == 5 ? loss(config) :
-			      i == 6 ? incast(config) :
-			      i == 7 ? bursts(config) : shallow(config);
+			bad = i == 6 ? loss(config) :
+			      i == 7 ? incast(config) :
+			      i == 8 ? bursts(config) : shallow(config);
 		}
 		printf("%s %u - sim__%s\n", bad ? "not ok" : "ok", i + 1, names[i]);
 		failed |= bad;
@@ -381,7 +393,7 @@ static const struct {
 	OPTION(rate), OPTION(queue), OPTION(drop),
 	OPTION(duplicate), OPTION(corrupt), OPTION(late), OPTION(unsent), OPTION(bursts),
 	OPTION(resizes), OPTION(deaths), OPTION(bad),
-	OPTION(cancel), OPTION(change),
+	OPTION(cancel), OPTION(change), OPTION(late_ns),
 };
 
 static bool set_option(struct sim_config *config, const char *name, const char *value)

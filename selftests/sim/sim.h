@@ -6,11 +6,12 @@
  * Everything follows from the seed. Files: world.c (clock, network, faults),
  * node.c (a node's surroundings: memory, interrupts, words, and the checks made
  * when they are touched), load.c (operations and the checks made when they end),
- * sim.c (scenarios).
+ * over.c (those that write over each other), sim.c (scenarios).
  *
  * Every operation has a part of its target's memory for itself, and its bytes
  * follow from its serial number, so that each byte that is placed can be checked
- * where it is placed.
+ * where it is placed. Or all of a flow write over each other (over.c), and what is
+ * there is what was posted last.
  */
 #ifndef SIM_H
 #define SIM_H
@@ -59,6 +60,7 @@
  * @to_one: all send to node 0
  * @every_ns: operations are posted at multiples of this time, by all at once; 0: when
  *	the one before has ended
+ * @over: WRITEs only, and those of a flow go over each other
  * @small: little memory for each peer
  * @late_ns: the last node begins then
  * @trace: print every frame
@@ -97,6 +99,7 @@ struct sim_config {
 	bool to_one;
 	u64 every_ns;
 	u64 late_ns;
+	bool over;
 	bool small;
 	bool trace;
 };
@@ -134,6 +137,8 @@ struct sim_flow {
 	u64 word;	/* in the target's memory: atomics */
 	u64 counted;	/* order of the last atomic done, plus one */
 	u64 did;	/* atomics done, since the target began */
+	u8 *wanted;	/* over.c: what is to be in the area in the end */
+	u64 *owner;	/* over.c: of each byte of it, serial of the last posted */
 };
 
 /* What a node has of another */
@@ -220,6 +225,11 @@ void sim_source(const struct dmanic_source *source, struct sim_peer *peer, u8 *t
 struct sim_peer *sim_peer_get(struct sim_node *node, struct sim_node *other);
 void sim_node_start(struct sim_node *node);
 void sim_node_stop(struct sim_node *node);
+
+/* over.c */
+void sim_over_setup(struct sim_flow *flow);
+void sim_over_post(struct sim_op *op);
+void sim_over_check(const struct sim_flow *flow, u64 first, u64 last);
 
 /* load.c */
 void sim_load_setup(void);
