@@ -58,6 +58,14 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 					    READ_ONCE((dev)->gso_ipv4_max_size))
 #endif
 
+/* Since 6.12 a frame may be in memory of a device, where the CPU does not reach */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+static inline bool skb_frags_readable(const struct sk_buff *skb)
+{
+	return true;
+}
+#endif
+
 /* ---- io_uring commands ---- */
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)

@@ -151,6 +151,8 @@ static bool port_pull(struct sk_buff *skb)
 
 	if (skb->pkt_type != PACKET_HOST && skb->pkt_type != PACKET_BROADCAST)
 		return false;
+	if (!skb_frags_readable(skb))
+		return false;
 	/* An answer to that would be a broadcast */
 	if (!is_valid_ether_addr(eth_hdr(skb)->h_source) ||
 	    !pskb_may_pull(skb, DMANIC_WIRE_COMMON))
