@@ -146,12 +146,11 @@ static void run_take_done(struct ether_node *en, struct run *run)
 }
 
 /* Under the lock; false: there is nothing to do */
-static bool run_collect(struct ether_node *en, struct run *run)
+static bool run_collect(struct ether_node *en, struct run *run, u64 now)
 {
 	struct ether_peer *ep;
 	struct sk_buff *skb;
 	unsigned int tries;
-	u64 now = ktime_get_ns();
 
 	run->nr = 0;
 	dmanic_ether_resume(en);
@@ -197,19 +196,21 @@ static void run_do(struct ether_node *en, struct run *run)
  */
 void dmanic_ether_run(struct ether_node *en)
 {
-	struct run run = { .done = LIST_HEAD_INIT(run.done) };
 	unsigned int rounds, i;
 	bool more = false;
+	struct run run;
 	u64 begin, now;
 
+	INIT_LIST_HEAD(&run.done);
 	local_bh_disable();
 	spin_lock(&en->lock);
 	if (en->running)
 		goto out_unlock;
 	en->running = true;
 	begin = ktime_get_ns();
+	now = begin;
 	/* Who stops the node waits for the last run: it leaves nothing */
-	for (rounds = 0; run_collect(en, &run); rounds++) {
+	for (rounds = 0; run_collect(en, &run, now); rounds++) {
 		spin_unlock(&en->lock);
 		run_do(en, &run);
 		spin_lock(&en->lock);

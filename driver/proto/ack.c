@@ -24,6 +24,12 @@
 #define ACK_URGENT_RANGES	16U
 /* Failures of one extent, until its operation is given up */
 #define ACK_CORRUPT_MAX		8U
+/* After so many answers in a row it waits for the next, but not longer than that */
+#define ACK_TALK		4
+#define ACK_TALK_NS		1000000ULL
+/* When that was in vain, after so many more; each time in a row twice as many */
+#define ACK_VAIN		16
+#define ACK_VAIN_MAX		6U
 
 /* ---- telling ---- */
 
@@ -124,13 +130,77 @@ static u32 ack_ranges(struct dmanic_rx *rx, struct dmanic_ack *ack, u32 first, u
 	return nr;
 }
 
+/* How soon data of ours has to follow what came, to be the answer to it */
+static u64 ack_talk_ns(const struct dmanic_peer *peer)
+{
+	return clamp(peer->rate.srtt, dmanic_peer_config(peer)->ack_ns, ACK_TALK_NS);
+}
+
+/**
+ * dmanic_ack_wanted() - the other side waits for an acknowledgment
+ * @peer: it
+ * @now: time
+ *
+ * It has that at once, unless data of ours keeps following what it sends: then the two
+ * go in one frame.
+ */
+void dmanic_ack_wanted(struct dmanic_peer *peer, u64 now)
+{
+	if (peer->told_at)
+		peer->talk = min(peer->talk, 0);
+	peer->told_at = 0;
+	peer->wanted = true;
+	if (peer->talk < ACK_TALK)
+		peer->ack_now = true;
+	else
+		peer->ack_at = min(peer->ack_at, now + ack_talk_ns(peer));
+}
+
+/* Once more data of ours followed soon */
+static void ack_talks(struct dmanic_peer *peer)
+{
+	if (peer->talk < ACK_TALK)
+		peer->talk++;
+	else if (peer->vain)
+		peer->vain--;
+}
+
+/**
+ * dmanic_ack_late() - what was to be told by now was not
+ * @peer: to whom
+ */
+void dmanic_ack_late(struct dmanic_peer *peer)
+{
+	peer->ack_now = true;
+	if (!peer->wanted)
+		return;
+	peer->talk = -(ACK_VAIN << peer->vain);
+	peer->vain = min(peer->vain + 1, ACK_VAIN_MAX);
+}
+
+/**
+ * dmanic_ack_along() - may data that goes out tell what was received
+ * @peer: to whom
+ *
+ * Return: true when there is something to tell, and nothing odd.
+ */
+bool dmanic_ack_along(const struct dmanic_peer *peer)
+{
+	const struct dmanic_rx *bulk = &peer->rx[DMANIC_BULK];
+	const struct dmanic_rx *urgent = &peer->rx[DMANIC_URGENT];
+
+	return (peer->ack_now || peer->ack_at != DMANIC_NEVER) && !bulk->got.nr &&
+	       !urgent->got.nr && bulk->corrupt == U64_MAX && urgent->corrupt == U64_MAX;
+}
+
 /**
  * dmanic_ack_fill() - what to tell now
  * @peer: whom
+ * @along: data goes along
  * @now: time
  * @ack: out
  */
-void dmanic_ack_fill(struct dmanic_peer *peer, u64 now, struct dmanic_ack *ack)
+void dmanic_ack_fill(struct dmanic_peer *peer, bool along, u64 now, struct dmanic_ack *ack)
 {
 	bool fresh = peer->ack_units;
 	struct dmanic_rx *rx;
@@ -154,10 +224,31 @@ void dmanic_ack_fill(struct dmanic_peer *peer, u64 now, struct dmanic_ack *ack)
 	ack->window = dmanic_ack_window(peer, now);
 	ack->duplicates = peer->ack_duplicates;
 	ack->mtu = dmanic_peer_config(peer)->mtu;
+	if (peer->wanted && !along)
+		peer->told_at = now;
+	else if (peer->wanted)
+		ack_talks(peer);
+	peer->wanted = false;
 	peer->ack_now = false;
 	peer->ack_at = DMANIC_NEVER;
 	peer->ack_units = 0;
 	dmanic_peer_stats(peer)->acks_sent++;
+}
+
+/**
+ * dmanic_ack_answered() - data goes out
+ * @peer: to whom
+ * @now: time
+ */
+void dmanic_ack_answered(struct dmanic_peer *peer, u64 now)
+{
+	if (!peer->told_at)
+		return;
+	if (now - peer->told_at <= ack_talk_ns(peer))
+		ack_talks(peer);
+	else
+		peer->talk = min(peer->talk, 0);
+	peer->told_at = 0;
 }
 
 /* ---- being told ---- */

@@ -109,13 +109,29 @@ void dmanic_sent_add(struct dmanic_tx *tx, u64 seq, u32 units, u64 now);
 u32 dmanic_sent_find(const struct dmanic_tx *tx, u64 seq);
 void dmanic_sent_move(struct dmanic_tx *tx, u32 index, u8 state);
 
+/* There is something new */
+static inline bool dmanic_tx_more(const struct dmanic_tx *tx)
+{
+	return tx->next != tx->end || !list_empty(&tx->turns);
+}
+
+/* There is something to send, once that is possible */
+static inline bool dmanic_tx_any(const struct dmanic_tx *tx)
+{
+	return tx->lost.first != DMANIC_NONE || dmanic_tx_more(tx);
+}
+
 static inline struct dmanic_sent *dmanic_sent_at(const struct dmanic_tx *tx, u32 index)
 {
 	return &tx->sent[index & tx->sent_mask];
 }
 
 /* ack.c */
-void dmanic_ack_fill(struct dmanic_peer *peer, u64 now, struct dmanic_ack *ack);
+void dmanic_ack_wanted(struct dmanic_peer *peer, u64 now);
+void dmanic_ack_late(struct dmanic_peer *peer);
+bool dmanic_ack_along(const struct dmanic_peer *peer);
+void dmanic_ack_fill(struct dmanic_peer *peer, bool along, u64 now, struct dmanic_ack *ack);
+void dmanic_ack_answered(struct dmanic_peer *peer, u64 now);
 enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmanic_ack *ack,
 				    u64 now);
 void dmanic_ack_brought(struct dmanic_peer *peer, u32 bytes, u64 now);

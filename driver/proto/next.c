@@ -28,6 +28,7 @@
  * @room: units that may go out
  * @at: length of the head so far
  * @records: so far
+ * @told: what was received goes along
  * @alone: one is enough: it is to be seen whose payload arrives changed
  */
 struct next {
@@ -40,6 +41,7 @@ struct next {
 	u64 room;
 	u32 at;
 	u16 records;
+	bool told;
 	bool alone;
 };
 
@@ -107,6 +109,13 @@ static bool next_unit(struct next *next)
 	       dmanic_xfer_enter(peer, next->class, next_most(peer));
 }
 
+/* The frame is empty; what was received goes along or not */
+static void next_told(struct next *next, bool told)
+{
+	next->told = told;
+	next->at = dmanic_data_begin(next->out->head, told);
+}
+
 /* Puts records into the frame until it is full; false: none fit */
 static bool next_fill(struct next *next)
 {
@@ -132,16 +141,18 @@ static bool next_fill(struct next *next)
 			next_record(next, extent, skip, &record);
 			continue;
 		}
-		if (!next->records)
-			next_large(next, extent, skip, &record);
+		if (next->records)
+			break;
+		if (next->told) {
+			/* In a frame of its own, and at once if that is to be */
+			if (peer->ack_now)
+				break;
+			next_told(next, false);
+		}
+		next_large(next, extent, skip, &record);
 		break;
 	}
 	return next->records;
-}
-
-static bool next_more(const struct dmanic_tx *tx)
-{
-	return tx->next != tx->end || !list_empty(&tx->turns);
 }
 
 static void next_finish(struct next *next, u64 now)
@@ -156,11 +167,18 @@ static void next_finish(struct next *next, u64 now)
 		.records = next->records,
 	};
 	u8 flags = next->class == DMANIC_URGENT ? DMANIC_WIRE_URGENT : 0;
+	struct dmanic_ack ack;
 
 	/* Who has nothing more, may not send more, or has no room, waits for the answer */
-	if (!next_more(tx) || next->end - next->seq + peer->mtu > next->room ||
+	if (!dmanic_tx_more(tx) || next->end - next->seq + peer->mtu > next->room ||
 	    !peer->nr_free || !dmanic_tx_room(peer, tx))
 		flags |= DMANIC_WIRE_NOW;
+	dmanic_ack_answered(peer, now);
+	if (next->told) {
+		flags |= DMANIC_WIRE_TOLD;
+		dmanic_ack_fill(peer, true, now, &ack);
+		dmanic_told_encode(out->head, &ack);
+	}
 	dmanic_data_end(out->head, next->at, flags, peer->remote_tag, &data,
 			out->payload_length);
 	out->head_length = next->at;
@@ -182,7 +200,7 @@ static void next_begin(struct next *next, u64 seq, u64 limit)
 	next->seq = seq;
 	next->end = seq;
 	next->limit = limit;
-	next->at = dmanic_data_begin(next->out->head);
+	next_told(next, dmanic_ack_along(next->peer));
 }
 
 /* What was lost goes first, oldest loss first */
@@ -242,6 +260,8 @@ static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	struct next next = { .peer = peer, .out = out };
 	u64 burst = peer->rate.srtt / 4;
 
+	if (!dmanic_tx_any(&peer->tx[0]) && !dmanic_tx_any(&peer->tx[1]))
+		return false;
 	if (peer->rate.pace > now + burst)
 		return false;
 	next.room = dmanic_rate_room(peer, now);
@@ -264,12 +284,15 @@ static void next_ack(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 {
 	struct dmanic_ack ack;
 
-	dmanic_ack_fill(peer, now, &ack);
+	dmanic_ack_fill(peer, false, now, &ack);
 	out->head_length = dmanic_ack_encode(out->head, peer->remote_tag, &ack);
 }
 
 static bool next_open(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 {
+	/* Along with data that goes out now, or in a frame of its own */
+	if (peer->ack_now && dmanic_ack_along(peer) && next_data(peer, now, out))
+		return true;
 	if (peer->ack_now) {
 		next_ack(peer, now, out);
 		return true;

@@ -165,6 +165,10 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->ack_now = false;
 	peer->ack_at = DMANIC_NEVER;
 	peer->ack_units = 0;
+	peer->wanted = false;
+	peer->told_at = 0;
+	peer->talk = 0;
+	peer->vain = 0;
 	peer->ack_number = 0;
 	peer->ack_seen = 0;
 	peer->ack_duplicates = 0;
@@ -343,20 +347,6 @@ static u64 peer_probe_at(const struct dmanic_peer *peer)
 	return config->idle_ns == DMANIC_NEVER ? DMANIC_NEVER : last + config->idle_ns;
 }
 
-static bool peer_held_up(const struct dmanic_peer *peer)
-{
-	const struct dmanic_tx *tx;
-	u32 i;
-
-	for (i = 0; i < DMANIC_CLASSES; i++) {
-		tx = &peer->tx[i];
-		if (tx->lost.first != DMANIC_NONE || tx->next != tx->end ||
-		    !list_empty(&tx->turns))
-			return true;
-	}
-	return false;
-}
-
 /**
  * dmanic_peer_deadline() - when dmanic_peer_timer() is to be called
  * @peer: it
@@ -375,7 +365,9 @@ u64 dmanic_peer_deadline(const struct dmanic_peer *peer, u64 now)
 	if (peer->state != DMANIC_PEER_OPEN)
 		return at;
 	at = min3(at, peer->ack_at, dmanic_loss_deadline(peer));
-	if (peer->rate.pace > now + peer->rate.srtt / 4 && peer_held_up(peer))
+	if (peer->rate.pace > now + peer->rate.srtt / 4 &&
+	    (dmanic_tx_any(&peer->tx[DMANIC_URGENT]) ||
+	     dmanic_tx_any(&peer->tx[DMANIC_BULK])))
 		at = min(at, peer->rate.pace - peer->rate.srtt / 4);
 	if (peer->sender_until)
 		at = min(at, peer->sender_until);
@@ -436,7 +428,7 @@ void dmanic_peer_timer(struct dmanic_peer *peer, u64 now)
 	if (peer_probe_at(peer) <= now)
 		peer->probe_now = true;
 	if (peer->ack_at <= now)
-		peer->ack_now = true;
+		dmanic_ack_late(peer);
 	if (peer->sender_until && peer->sender_until <= now)
 		dmanic_ack_window(peer, now);
 	dmanic_loss_timer(peer, now);

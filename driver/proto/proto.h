@@ -714,6 +714,12 @@ enum dmanic_peer_state {
  * @ack_now: say at once what was received
  * @ack_at: say so at this time
  * @ack_units: received since the last ACK
+ * @wanted: the other side waits for it
+ * @told_at: when it had one that it waited for, in a frame of its own; 0: data of ours
+ *	followed since
+ * @talk: times in a row that such data followed soon; negative: it was waited for in
+ *	vain, and is to follow so often before it is waited for again
+ * @vain: how often in a row that was
  * @ack_number: of the last ACK
  * @echo: stamp of the last DATA frame
  * @echo_at: when it came
@@ -784,6 +790,10 @@ struct dmanic_peer {
 	bool ack_now;
 	u64 ack_at;
 	u32 ack_units;
+	bool wanted;
+	u64 told_at;
+	int talk;
+	u32 vain;
 	u32 ack_number;
 	u32 echo;
 	u64 echo_at;

@@ -32,7 +32,7 @@ static enum dmanic_drop receive_check(const struct dmanic_peer *peer,
 				      const struct dmanic_head *head,
 				      const struct dmanic_data *data, u64 *end)
 {
-	u32 i, at = DMANIC_WIRE_DATA_HEAD, payload = 0;
+	u32 i, at = data->first, payload = 0;
 	struct dmanic_record record;
 	enum dmanic_drop drop;
 	u64 seq = data->seq;
@@ -242,8 +242,10 @@ static void receive_ack(struct dmanic_peer *peer, const struct dmanic_head *head
 		most = 4 * peer->mtu;
 	peer->ack_units += head->payload_length + head->head_length;
 	dmanic_ack_brought(peer, head->payload_length + head->head_length, now);
-	if (odd || (head->flags & DMANIC_WIRE_NOW) || peer->ack_units >= most)
+	if (odd || peer->ack_units >= most)
 		peer->ack_now = true;
+	else if (head->flags & DMANIC_WIRE_NOW)
+		dmanic_ack_wanted(peer, now);
 	else if (peer->ack_at == DMANIC_NEVER)
 		peer->ack_at = now + dmanic_peer_config(peer)->ack_ns;
 }
@@ -272,7 +274,7 @@ static bool receive_records(struct dmanic_peer *peer, u8 class,
 			    const struct dmanic_head *head,
 			    const struct dmanic_data *data, bool *fresh, u64 now)
 {
-	u32 i, at = DMANIC_WIRE_DATA_HEAD, payload = head->head_length;
+	u32 i, at = data->first, payload = head->head_length;
 	struct dmanic_record record;
 	u64 seq = data->seq;
 	bool room = true;
@@ -285,6 +287,17 @@ static bool receive_records(struct dmanic_peer *peer, u8 class,
 		payload += dmanic_record_payload(&record);
 	}
 	return room;
+}
+
+/* What came along: the other side tells what it received */
+static enum dmanic_drop receive_told(struct dmanic_peer *peer,
+				     const struct dmanic_frame *frame, u64 now)
+{
+	struct dmanic_ack ack;
+	enum dmanic_drop drop;
+
+	drop = dmanic_told_decode(frame->head, &ack);
+	return drop ? drop : dmanic_ack_receive(peer, &ack, now);
 }
 
 /**
@@ -311,6 +324,8 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 	drop = dmanic_data_decode(frame->head, head, &data);
 	if (!drop)
 		drop = receive_check(peer, frame, head, &data, &end);
+	if (!drop && head->flags & DMANIC_WIRE_TOLD)
+		drop = receive_told(peer, frame, now);
 	if (drop)
 		return drop;
 	/* Neither wraps: a frame has 64 KiB at most */

@@ -7,10 +7,10 @@
  */
 #include <asm/byteorder.h>
 #include <linux/build_bug.h>
-#include <linux/crc32.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 
+#include "crc.h"
 #include "wire_format.h"
 
 static u32 wire_crc(const void *frame, u32 head_length)
@@ -20,10 +20,10 @@ static u32 wire_crc(const void *frame, u32 head_length)
 	u32 at = offsetof(struct wire_common, head_crc);
 	u32 crc;
 
-	crc = __crc32c_le(~0U, bytes, at);
-	crc = __crc32c_le(crc, none, sizeof(none));
+	crc = dmanic_crc32c(~0U, bytes, at);
+	crc = dmanic_crc32c(crc, none, sizeof(none));
 	at += sizeof(none);
-	return ~__crc32c_le(crc, bytes + at, head_length - at);
+	return ~dmanic_crc32c(crc, bytes + at, head_length - at);
 }
 
 /**
@@ -57,7 +57,8 @@ u32 dmanic_wire_pull(const void *frame, u32 linear)
 static const u8 wire_flags[DMANIC_WIRE_TYPES] = {
 	[DMANIC_WIRE_HELLO] = DMANIC_WIRE_REPLY,
 	[DMANIC_WIRE_ANSWER] = DMANIC_WIRE_DONE,
-	[DMANIC_WIRE_DATA] = DMANIC_WIRE_CRC | DMANIC_WIRE_URGENT | DMANIC_WIRE_NOW,
+	[DMANIC_WIRE_DATA] = DMANIC_WIRE_CRC | DMANIC_WIRE_URGENT | DMANIC_WIRE_NOW |
+			     DMANIC_WIRE_TOLD,
 };
 
 /**

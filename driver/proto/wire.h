@@ -70,6 +70,7 @@ enum dmanic_wire_type {
 #define DMANIC_WIRE_NOW		0x08U	/* DATA: acknowledge at once */
 #define DMANIC_WIRE_DONE	0x10U	/* ANSWER: knows both tags */
 #define DMANIC_WIRE_REPLY	0x20U	/* HELLO: an answer, not to be answered */
+#define DMANIC_WIRE_TOLD	0x40U	/* DATA: what was received stands before the records */
 
 /* Features, both must have what is used */
 #define DMANIC_WIRE_PAYLOAD_CRC	0x00000001U
@@ -264,11 +265,13 @@ struct dmanic_ack {
  * @seq: position of the first record in the stream
  * @stamp: when it was sent
  * @records: how many
+ * @first: where the first begins (out)
  */
 struct dmanic_data {
 	u64 seq;
 	u32 stamp;
 	u16 records;
+	u32 first;
 };
 
 /**
@@ -354,7 +357,9 @@ void dmanic_head_seal(void *frame, u32 head_length);
 
 /* wire_data.c: DATA and its records */
 u32 dmanic_record_size(u8 type);
-u32 dmanic_data_begin(void *frame);
+u32 dmanic_data_begin(void *frame, bool told);
+void dmanic_told_encode(void *frame, const struct dmanic_ack *ack);
+enum dmanic_drop dmanic_told_decode(const void *frame, struct dmanic_ack *ack);
 u32 dmanic_record_encode(void *frame, u32 at, const struct dmanic_record *record);
 void dmanic_data_end(void *frame, u32 head_length, u8 flags, u64 tag,
 		     const struct dmanic_data *data, u32 payload_length);

@@ -8,6 +8,7 @@
  */
 #include <asm/byteorder.h>
 #include <linux/build_bug.h>
+#include <linux/limits.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 
@@ -49,13 +50,66 @@ u32 dmanic_record_size(u8 type)
 /**
  * dmanic_data_begin() - begin a DATA frame
  * @frame: out
+ * @told: it gets dmanic_told_encode() and the flag DMANIC_WIRE_TOLD
  *
  * Return: where the first record goes.
  */
-u32 dmanic_data_begin(void *frame)
+u32 dmanic_data_begin(void *frame, bool told)
 {
 	memset(frame, 0, sizeof(struct wire_data));
-	return sizeof(struct wire_data);
+	return sizeof(struct wire_data) + (told ? sizeof(struct wire_told) : 0);
+}
+
+/**
+ * dmanic_told_encode() - what was received, within a DATA frame
+ * @frame: of dmanic_data_begin(), with @told
+ * @ack: without ranges, and nothing corrupt
+ */
+void dmanic_told_encode(void *frame, const struct dmanic_ack *ack)
+{
+	struct wire_told *wire = frame + sizeof(struct wire_data);
+	u32 i;
+
+	wire->number = cpu_to_be32(ack->number);
+	wire->echo = cpu_to_be32(ack->echo);
+	wire->held = cpu_to_be32(ack->held);
+	wire->window = cpu_to_be32(ack->window);
+	wire->duplicates = cpu_to_be32(ack->duplicates);
+	wire->mtu = cpu_to_be16(ack->mtu);
+	wire->reserved = 0;
+	for (i = 0; i < DMANIC_CLASSES; i++) {
+		wire->stream[i].next = cpu_to_be64(ack->stream[i].next);
+		wire->stream[i].reject = cpu_to_be64(ack->stream[i].reject);
+	}
+}
+
+/**
+ * dmanic_told_decode() - the same, back
+ * @frame: the frame; dmanic_data_decode() said 0, and it has DMANIC_WIRE_TOLD
+ * @ack: out
+ *
+ * As dmanic_ack_decode(). Return: 0, or why to drop the frame.
+ */
+enum dmanic_drop dmanic_told_decode(const void *frame, struct dmanic_ack *ack)
+{
+	const struct wire_told *wire = frame + sizeof(struct wire_data);
+	u32 i;
+
+	ack->number = be32_to_cpu(wire->number);
+	ack->echo = be32_to_cpu(wire->echo);
+	ack->held = be32_to_cpu(wire->held);
+	ack->window = be32_to_cpu(wire->window);
+	ack->duplicates = be32_to_cpu(wire->duplicates);
+	ack->mtu = be16_to_cpu(wire->mtu);
+	for (i = 0; i < DMANIC_CLASSES; i++)
+		ack->stream[i] = (struct dmanic_ack_stream) {
+			.next = be64_to_cpu(wire->stream[i].next),
+			.reject = be64_to_cpu(wire->stream[i].reject),
+			.corrupt = U64_MAX,
+		};
+	if (wire->reserved)
+		return DMANIC_DROP_TYPE;
+	return ack->mtu < DMANIC_WIRE_MTU_MIN ? DMANIC_DROP_BAD : DMANIC_DROP_NONE;
 }
 
 /* What is asked of the other side */
@@ -223,8 +277,13 @@ enum dmanic_drop dmanic_data_decode(const void *frame, const struct dmanic_head 
 	data->seq = be64_to_cpu(wire->seq);
 	data->stamp = be32_to_cpu(wire->stamp);
 	data->records = be16_to_cpu(wire->records);
+	data->first = sizeof(*wire);
+	if (head->flags & DMANIC_WIRE_TOLD)
+		data->first += sizeof(struct wire_told);
 	if (wire->reserved)
 		return DMANIC_DROP_TYPE;
+	if (data->first > head->head_length)
+		return DMANIC_DROP_SHORT;
 	if (!data->records || data->records > DMANIC_WIRE_RECORDS)
 		return DMANIC_DROP_BAD;
 	return DMANIC_DROP_NONE;
@@ -409,7 +468,7 @@ enum dmanic_drop dmanic_record_decode(const void *frame, const struct dmanic_hea
 }
 
 /**
- * dmanic_data_cut() - the head of a piece of a frame with one record of data
+ * dmanic_data_cut() - the head of a piece of a frame with one record of data alone
  * @frame: head of the whole frame
  * @from: where the piece begins in the payload
  * @length: of the piece

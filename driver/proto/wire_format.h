@@ -91,6 +91,21 @@ struct wire_data {
 	__be16 reserved;
 } __packed;
 
+/* Behind that, with DMANIC_WIRE_TOLD: an ACK in which nothing is missing or corrupt */
+struct wire_told {
+	__be32 number;
+	__be32 echo;
+	__be32 held;
+	__be32 window;
+	__be32 duplicates;
+	__be16 mtu;
+	__be16 reserved;
+	struct {
+		__be64 next;
+		__be64 reject;
+	} __packed stream[DMANIC_CLASSES];
+} __packed;
+
 /* Every record begins so; the rest depends on its type */
 struct wire_record {
 	__u8 type;
@@ -188,6 +203,7 @@ static_assert(sizeof(struct wire_refuse) == 32);
 static_assert(sizeof(struct wire_reset) == 40);
 static_assert(sizeof(struct wire_ack) == 96);
 static_assert(sizeof(struct wire_data) == DMANIC_WIRE_DATA_HEAD);
+static_assert(sizeof(struct wire_told) == 56);
 static_assert(sizeof(struct wire_write) == 32);
 static_assert(sizeof(struct wire_strided) == 48);
 static_assert(sizeof(struct wire_notify) == 32);
@@ -200,7 +216,8 @@ static_assert(sizeof(struct wire_lookup) == 104);
 static_assert(sizeof(struct wire_found) == 32);
 static_assert(sizeof(struct wire_ack) + DMANIC_WIRE_RANGES * 8 <= DMANIC_WIRE_HEAD_MAX);
 /* One head never has more records than fit */
-static_assert(sizeof(struct wire_data) + sizeof(struct wire_lookup) <= DMANIC_WIRE_HEAD_MAX);
+static_assert(sizeof(struct wire_data) + sizeof(struct wire_told) +
+	      sizeof(struct wire_lookup) <= DMANIC_WIRE_MTU_MIN);
 
 void wire_begin(void *frame, u8 type, u8 flags, u64 tag, u32 head_length);
 

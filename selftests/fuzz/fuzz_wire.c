@@ -21,13 +21,20 @@ static void demand(bool condition)
 
 static void decode_data(const struct dmanic_head *head)
 {
+	bool told = head->flags & DMANIC_WIRE_TOLD;
 	struct dmanic_record record;
 	struct dmanic_data data;
-	u32 i, at, from, to = 40;
+	struct dmanic_ack ack;
+	u32 i, at, from, to;
 
 	if (dmanic_data_decode(frame, head, &data))
 		return;
-	demand(dmanic_data_begin(copy) == to);
+	to = dmanic_data_begin(copy, told);
+	demand(data.first == to);
+	if (told && !dmanic_told_decode(frame, &ack)) {
+		dmanic_told_encode(copy, &ack);
+		demand(!memcmp(copy + 40, frame + 40, to - 40));
+	}
 	for (at = to, i = 0; i < data.records; i++) {
 		from = at;
 		if (dmanic_record_decode(frame, head, &at, &record))

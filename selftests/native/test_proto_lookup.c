@@ -24,7 +24,7 @@ static enum dmanic_drop through(const struct dmanic_record *in, struct dmanic_re
 {
 	struct dmanic_data data = { .seq = 7, .records = 1 };
 	struct dmanic_head head;
-	u32 at = dmanic_data_begin(frame), first = at, end;
+	u32 at = dmanic_data_begin(frame, false), first = at, end;
 
 	end = dmanic_record_encode(frame, at, in);
 	dmanic_data_end(frame, end, 0, 1, &data, 0);

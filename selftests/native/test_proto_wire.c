@@ -271,7 +271,7 @@ static const u32 sizes[] = { 32, 48, 32, 48, 48, 24, 24, 16, 32 };
 static u32 frame_of(const struct dmanic_record *record)
 {
 	struct dmanic_data data = { .seq = 1000, .stamp = 7, .records = 1 };
-	u32 at = dmanic_record_encode(frame, dmanic_data_begin(frame), record);
+	u32 at = dmanic_record_encode(frame, dmanic_data_begin(frame, false), record);
 
 	dmanic_data_end(frame, at, DMANIC_WIRE_URGENT, 3, &data,
 			dmanic_record_payload(record));
@@ -387,6 +387,56 @@ TEST(wire__record_values)
 	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
 }
 
+/* What was received, in front of the records */
+TEST(wire__data_tells_what_was_received)
+{
+	struct dmanic_ack ack = {
+		.number = 1, .echo = 2, .held = 3, .window = 4, .duplicates = 5,
+		.mtu = 1500,
+		.stream = { { .next = 6, .reject = 7 }, { .next = 8, .reject = 9 } },
+	}, got;
+	struct dmanic_data data = { .seq = 1000, .stamp = 7, .records = 1 };
+	struct dmanic_record record;
+	u32 at;
+
+	at = dmanic_record_encode(frame, dmanic_data_begin(frame, true), &samples[2]);
+	dmanic_told_encode(frame, &ack);
+	dmanic_data_end(frame, at, DMANIC_WIRE_TOLD, 3, &data, 0);
+	dmanic_data_seal(frame, NULL);
+	EXPECT_EQ(at, 128);
+	EXPECT_EQ(field(40, 4), 1);
+	EXPECT_EQ(field(44, 4), 2);
+	EXPECT_EQ(field(48, 4), 3);
+	EXPECT_EQ(field(52, 4), 4);
+	EXPECT_EQ(field(56, 4), 5);
+	EXPECT_EQ(field(60, 2), 1500);
+	EXPECT_EQ(field(64, 8), 6);
+	EXPECT_EQ(field(72, 8), 7);
+	EXPECT_EQ(field(80, 8), 8);
+	EXPECT_EQ(field(88, 8), 9);
+	ASSERT_EQ(dmanic_head_decode(frame, at, at, &head), 0);
+	ASSERT_EQ(dmanic_data_decode(frame, &head, &data), 0);
+	EXPECT_EQ(data.first, 96);
+	ASSERT_EQ(dmanic_told_decode(frame, &got), 0);
+	EXPECT_EQ(got.number, 1);
+	EXPECT_EQ(got.held, 3);
+	EXPECT_EQ(got.mtu, 1500);
+	EXPECT_EQ(got.stream[0].next, 6);
+	EXPECT_EQ(got.stream[1].reject, 9);
+	EXPECT_EQ(got.stream[1].corrupt, ~0ULL);
+	EXPECT_EQ(got.stream[0].nr + got.stream[1].nr, 0);
+	at = data.first;
+	ASSERT_EQ(dmanic_record_decode(frame, &head, &at, &record), 0);
+	EXPECT_EQ(record.value, samples[2].value);
+	frame[63] = 1;
+	EXPECT_EQ(dmanic_told_decode(frame, &got), DMANIC_DROP_TYPE);
+	frame[63] = 0;
+	frame[60] = 0;
+	EXPECT_EQ(dmanic_told_decode(frame, &got), DMANIC_DROP_BAD);
+	head.head_length = 95;
+	EXPECT_EQ(dmanic_data_decode(frame, &head, &data), DMANIC_DROP_SHORT);
+}
+
 /* What pieces say together is what the whole said */
 TEST(wire__cut)
 {
@@ -398,7 +448,7 @@ TEST(wire__cut)
 	for (i = 0; i < 3; i++) {
 		record = samples[types[i]];
 		record.length = 1000;
-		at = dmanic_record_encode(frame, dmanic_data_begin(frame), &record);
+		at = dmanic_record_encode(frame, dmanic_data_begin(frame, false), &record);
 		data = (struct dmanic_data) { .seq = 5000, .stamp = 1, .records = 1 };
 		dmanic_data_end(frame, at, DMANIC_WIRE_NOW, 3, &data, 1000);
 		for (from = 0; from < 1000; from += length) {
