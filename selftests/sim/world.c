@@ -419,7 +419,7 @@ void sim_world_end(void)
 {
 	struct sim_peer *peer;
 	struct event event;
-	u32 i;
+	u32 i, k;
 
 	while (heap_nr) {
 		event = event_take();
@@ -429,6 +429,10 @@ void sim_world_end(void)
 	for (i = 0; i < sim.config.nodes; i++) {
 		while ((peer = sim.node[i].peers)) {
 			sim.node[i].peers = peer->next;
+			for (k = 0; peer->flow && k < sim.config.flows; k++) {
+				free(peer->flow[k].wanted);
+				free(peer->flow[k].owner);
+			}
 			free(peer->flow);
 			free(peer->peer);
 			free(peer);
