@@ -372,7 +372,7 @@ static __always_inline bool quick_next(struct quick_ring *ring)
 
 /**
  * dmanic_quick() - do what is quickly done at the head of the ring
- * @queue: its submit_lock is held; sq_head moves on
+ * @queue: its submit_lock is held; sq_head moves on; of a link with reach()
  * @want: at most so many entries; there are as many, nothing is in flight and
  *	there is room for as many completions
  * @cq_tail: where completions go; moves on, to be published by the caller
@@ -392,7 +392,7 @@ u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 	};
 	u32 done;
 
-	if (!queue->node->link->reach || quick_traced())
+	if (quick_traced())
 		return 0;
 	rcu_read_lock();
 	quick_begin(queue);

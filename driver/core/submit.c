@@ -157,6 +157,8 @@ static u32 queue_quick(struct dmanic_queue *queue, u32 left)
 	u32 used, tail, done;
 	bool signal, busy;
 
+	if (!queue->node->link->reach)
+		return 0;
 	spin_lock_irq(&queue->lock);
 	tail = queue->cq_tail;
 	used = dmanic_cq_unconsumed(queue);

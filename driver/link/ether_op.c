@@ -416,6 +416,8 @@ void dmanic_ether_resume(struct ether_node *en)
 	LIST_HEAD(behind);
 
 	lockdep_assert_held(&en->lock);
+	if (list_empty(&en->resumed) && list_empty(&en->behind))
+		return;
 	en->looks = 0;
 	list_splice_init(&en->resumed, &resumed);
 	while (!list_empty(&resumed)) {

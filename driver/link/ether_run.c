@@ -145,6 +145,13 @@ static void run_take_done(struct ether_node *en, struct run *run)
 		list_cut_position(&run->done, &en->done, last);
 }
 
+static bool run_nothing(const struct ether_node *en)
+{
+	return list_empty(&en->active) && skb_queue_empty(&en->answers) &&
+	       list_empty(&en->done) && list_empty(&en->resumed) &&
+	       list_empty(&en->behind);
+}
+
 /* Under the lock; false: there is nothing to do */
 static bool run_collect(struct ether_node *en, struct run *run, u64 now)
 {
@@ -153,6 +160,8 @@ static bool run_collect(struct ether_node *en, struct run *run, u64 now)
 	unsigned int tries;
 
 	run->nr = 0;
+	if (run_nothing(en))
+		return false;
 	dmanic_ether_resume(en);
 	while (run->nr < RUN_BATCH && (skb = __skb_dequeue(&en->answers)))
 		run->frame[run->nr++] = (struct run_frame) { .skb = skb };
