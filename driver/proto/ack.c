@@ -27,7 +27,9 @@
 /* After so many answers in a row it waits for the next, but not longer than that */
 #define ACK_TALK		4
 #define ACK_TALK_NS		1000000ULL
-/* When that was in vain, after so many more; each time in a row twice as many */
+/* Nor when this much came */
+#define ACK_TALK_UNITS		16384U
+/* When that was in vain, after so many more; twice as many if it was before, mostly */
 #define ACK_VAIN		16
 #define ACK_VAIN_MAX		6U
 
@@ -130,10 +132,28 @@ static u32 ack_ranges(struct dmanic_rx *rx, struct dmanic_ack *ack, u32 first, u
 	return nr;
 }
 
-/* How soon data of ours has to follow what came, to be the answer to it */
-static u64 ack_talk_ns(const struct dmanic_peer *peer)
+/**
+ * dmanic_ack_hold() - how long an acknowledgment waits at most
+ * @peer: it
+ *
+ * So soon has data of ours to follow what came, to be the answer to it. The other side
+ * holds back as long.
+ *
+ * Return: nanoseconds.
+ */
+u64 dmanic_ack_hold(const struct dmanic_peer *peer)
 {
 	return clamp(peer->rate.srtt, dmanic_peer_config(peer)->ack_ns, ACK_TALK_NS);
+}
+
+/* Nothing is missing and nothing was corrupt: it may go along with data */
+static bool ack_plain(const struct dmanic_peer *peer)
+{
+	const struct dmanic_rx *bulk = &peer->rx[DMANIC_BULK];
+	const struct dmanic_rx *urgent = &peer->rx[DMANIC_URGENT];
+
+	return !bulk->got.nr && !urgent->got.nr && bulk->corrupt == U64_MAX &&
+	       urgent->corrupt == U64_MAX;
 }
 
 /**
@@ -141,19 +161,20 @@ static u64 ack_talk_ns(const struct dmanic_peer *peer)
  * @peer: it
  * @now: time
  *
- * It has that at once, unless data of ours keeps following what it sends: then the two
- * go in one frame.
+ * It has that at once, unless what came is little, and data of ours keeps following: then
+ * the two go in one frame.
  */
 void dmanic_ack_wanted(struct dmanic_peer *peer, u64 now)
 {
 	if (peer->told_at)
 		peer->talk = min(peer->talk, 0);
 	peer->told_at = 0;
-	peer->wanted = true;
-	if (peer->talk < ACK_TALK)
+	if (!peer->wanted_at)
+		peer->wanted_at = now;
+	if (peer->talk < ACK_TALK || peer->ack_units > ACK_TALK_UNITS || !ack_plain(peer))
 		peer->ack_now = true;
 	else
-		peer->ack_at = min(peer->ack_at, now + ack_talk_ns(peer));
+		peer->ack_at = min(peer->ack_at, now + dmanic_ack_hold(peer));
 }
 
 /* Once more data of ours followed soon */
@@ -168,11 +189,13 @@ static void ack_talks(struct dmanic_peer *peer)
 /**
  * dmanic_ack_late() - what was to be told by now was not
  * @peer: to whom
+ * @now: time
  */
-void dmanic_ack_late(struct dmanic_peer *peer)
+void dmanic_ack_late(struct dmanic_peer *peer, u64 now)
 {
 	peer->ack_now = true;
-	if (!peer->wanted)
+	/* It may be what came before that waited */
+	if (!peer->wanted_at || now - peer->wanted_at < dmanic_ack_hold(peer))
 		return;
 	peer->talk = -(ACK_VAIN << peer->vain);
 	peer->vain = min(peer->vain + 1, ACK_VAIN_MAX);
@@ -181,16 +204,17 @@ void dmanic_ack_late(struct dmanic_peer *peer)
 /**
  * dmanic_ack_along() - may data that goes out tell what was received
  * @peer: to whom
+ * @class: of the data
+ *
+ * Not with bulk data that is on its way in a row: it is in queues.
  *
  * Return: true when there is something to tell, and nothing odd.
  */
-bool dmanic_ack_along(const struct dmanic_peer *peer)
+bool dmanic_ack_along(const struct dmanic_peer *peer, u8 class)
 {
-	const struct dmanic_rx *bulk = &peer->rx[DMANIC_BULK];
-	const struct dmanic_rx *urgent = &peer->rx[DMANIC_URGENT];
-
-	return (peer->ack_now || peer->ack_at != DMANIC_NEVER) && !bulk->got.nr &&
-	       !urgent->got.nr && bulk->corrupt == U64_MAX && urgent->corrupt == U64_MAX;
+	return (peer->ack_now || peer->ack_at != DMANIC_NEVER) && peer->ack_units &&
+	       ack_plain(peer) &&
+	       (class == DMANIC_URGENT || peer->tx[class].flight <= peer->mtu);
 }
 
 /**
@@ -224,11 +248,11 @@ void dmanic_ack_fill(struct dmanic_peer *peer, bool along, u64 now, struct dmani
 	ack->window = dmanic_ack_window(peer, now);
 	ack->duplicates = peer->ack_duplicates;
 	ack->mtu = dmanic_peer_config(peer)->mtu;
-	if (peer->wanted && !along)
+	if (peer->wanted_at && !along)
 		peer->told_at = now;
-	else if (peer->wanted)
+	else if (peer->wanted_at)
 		ack_talks(peer);
-	peer->wanted = false;
+	peer->wanted_at = 0;
 	peer->ack_now = false;
 	peer->ack_at = DMANIC_NEVER;
 	peer->ack_units = 0;
@@ -236,7 +260,7 @@ void dmanic_ack_fill(struct dmanic_peer *peer, bool along, u64 now, struct dmani
 }
 
 /**
- * dmanic_ack_answered() - data goes out
+ * dmanic_ack_answered() - data goes out that may tell what was received
  * @peer: to whom
  * @now: time
  */
@@ -244,7 +268,7 @@ void dmanic_ack_answered(struct dmanic_peer *peer, u64 now)
 {
 	if (!peer->told_at)
 		return;
-	if (now - peer->told_at <= ack_talk_ns(peer))
+	if (now - peer->told_at <= dmanic_ack_hold(peer))
 		ack_talks(peer);
 	else
 		peer->talk = min(peer->talk, 0);
@@ -290,13 +314,33 @@ static u32 ack_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 	return sent->units;
 }
 
+/*
+ * Of a frame that was cut something arrived, from @from on, and not what is before.
+ * @again: there is such a part before that one
+ */
+static void ack_part(struct dmanic_peer *peer, u8 class, u32 index, u64 from, bool again,
+		     u64 now)
+{
+	struct dmanic_sent *sent = dmanic_sent_at(&peer->tx[class], index), part;
+	u32 before = sent->until;
+
+	if (sent->state == DMANIC_SENT_ACKED)
+		return;
+	sent->until = again ? 0 : from - sent->seq;
+	if (again || sent->until == before)
+		return;
+	part = *sent;
+	part.seq = from;
+	dmanic_loss_acked(peer, class, &part, now);
+}
+
 static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 		      const struct dmanic_ack *ack, u32 first, u64 now)
 {
 	const struct dmanic_ack_stream *stream = &ack->stream[class];
 	struct dmanic_tx *tx = &peer->tx[class];
+	u32 i, index, units = 0, parted = DMANIC_NONE;
 	const struct dmanic_sent *sent;
-	u32 i, index, units = 0;
 	u64 from, to;
 
 	while (tx->sent_head != tx->sent_tail) {
@@ -317,6 +361,10 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 			/* Done up to the middle of a frame that is all there */
 			from = 0;
 			index = tx->sent_head;
+		}
+		if (index != tx->sent_tail && dmanic_sent_at(tx, index)->seq < from) {
+			ack_part(peer, class, index, from, index == parted, now);
+			parted = index;
 		}
 		for (; index != tx->sent_tail; index++) {
 			sent = dmanic_sent_at(tx, index);

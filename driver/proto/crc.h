@@ -14,7 +14,7 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
-#if defined(__KERNEL__) && defined(CONFIG_X86_64)
+#ifdef CONFIG_X86_64
 #include <asm/cpufeature.h>
 #endif
 
@@ -28,7 +28,7 @@
  */
 static inline u32 dmanic_crc32c(u32 crc, const u8 *bytes, u32 length)
 {
-#if defined(__KERNEL__) && defined(CONFIG_X86_64)
+#ifdef CONFIG_X86_64
 	u64 wide = crc, word;
 
 	if (static_cpu_has(X86_FEATURE_XMM4_2)) {

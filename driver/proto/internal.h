@@ -128,8 +128,9 @@ static inline struct dmanic_sent *dmanic_sent_at(const struct dmanic_tx *tx, u32
 
 /* ack.c */
 void dmanic_ack_wanted(struct dmanic_peer *peer, u64 now);
-void dmanic_ack_late(struct dmanic_peer *peer);
-bool dmanic_ack_along(const struct dmanic_peer *peer);
+void dmanic_ack_late(struct dmanic_peer *peer, u64 now);
+u64 dmanic_ack_hold(const struct dmanic_peer *peer);
+bool dmanic_ack_along(const struct dmanic_peer *peer, u8 class);
 void dmanic_ack_fill(struct dmanic_peer *peer, bool along, u64 now, struct dmanic_ack *ack);
 void dmanic_ack_answered(struct dmanic_peer *peer, u64 now);
 enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmanic_ack *ack,
@@ -151,6 +152,9 @@ void dmanic_rate_rtt(struct dmanic_peer *peer, u64 rtt, u64 now);
 void dmanic_rate_round(struct dmanic_peer *peer, u64 acked, u64 now);
 u64 dmanic_rate_rto(const struct dmanic_peer *peer);
 u64 dmanic_rate_room(struct dmanic_peer *peer, u64 now);
+u32 dmanic_rate_ask(const struct dmanic_peer *peer);
+bool dmanic_rate_clean(const struct dmanic_peer *peer);
+void dmanic_rate_lost(struct dmanic_peer *peer, u32 units);
 void dmanic_rate_sent(struct dmanic_peer *peer, u32 bytes, u64 now);
 
 #endif /* DMANIC_PROTO_INTERNAL_H */

@@ -84,7 +84,7 @@ void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 	loss_count(peer, tx, sent, now);
 	sent->resent = 0;
 	dmanic_sent_move(tx, index, DMANIC_SENT_LOST);
-	peer->rate.round_lost += sent->units;
+	dmanic_rate_lost(peer, sent->units);
 	dmanic_peer_stats(peer)->lost++;
 }
 
@@ -139,7 +139,7 @@ static u64 loss_tail_at(const struct dmanic_peer *peer)
 {
 	if (peer->tail_probed || !peer->rate.srtt)
 		return DMANIC_NEVER;
-	return peer->progress + 2 * peer->rate.srtt + dmanic_peer_config(peer)->ack_ns;
+	return peer->progress + 2 * peer->rate.srtt + dmanic_ack_hold(peer);
 }
 
 static u64 loss_timeout_at(const struct dmanic_peer *peer)
@@ -172,12 +172,17 @@ u64 dmanic_loss_deadline(const struct dmanic_peer *peer)
 static void loss_probe_tail(struct dmanic_peer *peer)
 {
 	struct dmanic_tx *tx = &peer->tx[DMANIC_BULK];
+	struct dmanic_sent *sent;
 
 	if (tx->flying.first == DMANIC_NONE)
 		tx = &peer->tx[DMANIC_URGENT];
 	peer->tail_probed = true;
 	dmanic_peer_stats(peer)->tail_probes++;
-	tx->sent[tx->flying.last].resent = 0;
+	sent = &tx->sent[tx->flying.last];
+	/* Of a large one its end; all of it if that told nothing */
+	sent->resent = 0;
+	if (sent->units > peer->mtu && !sent->again)
+		sent->resent = sent->units - peer->mtu / 2;
 	dmanic_sent_move(tx, tx->flying.last, DMANIC_SENT_LOST);
 }
 

@@ -2,8 +2,8 @@
 /*
  * next.c - the next frame to send to a peer
  *
- * First what keeps the connection, then acknowledgments, then of the urgent and
- * of the bulk stream: what was lost, and what is new. A frame has many small
+ * First what keeps the connection, then acknowledgments, along with data where that is
+ * possible, then of the urgent and of the bulk stream: what was lost, and what is new. A frame has many small
  * records, or one with data that may be larger than the path's frames; then the
  * link cuts it.
  */
@@ -29,6 +29,7 @@
  * @at: length of the head so far
  * @records: so far
  * @told: what was received goes along
+ * @unfit: a record did not fit behind that: it goes first, alone
  * @alone: one is enough: it is to be seen whose payload arrives changed
  */
 struct next {
@@ -42,6 +43,7 @@ struct next {
 	u32 at;
 	u16 records;
 	bool told;
+	bool unfit;
 	bool alone;
 };
 
@@ -143,12 +145,13 @@ static bool next_fill(struct next *next)
 		}
 		if (next->records)
 			break;
-		if (next->told) {
-			/* In a frame of its own, and at once if that is to be */
-			if (peer->ack_now)
-				break;
+		if (next->told && !peer->ack_now) {
 			next_told(next, false);
+			continue;
 		}
+		next->unfit = next->told;
+		if (next->unfit)
+			break;
 		next_large(next, extent, skip, &record);
 		break;
 	}
@@ -170,14 +173,22 @@ static void next_finish(struct next *next, u64 now)
 	struct dmanic_ack ack;
 
 	/* Who has nothing more, may not send more, or has no room, waits for the answer */
+	peer->unasked += next->end - next->seq;
 	if (!dmanic_tx_more(tx) || next->end - next->seq + peer->mtu > next->room ||
-	    !peer->nr_free || !dmanic_tx_room(peer, tx))
+	    peer->unasked >= dmanic_rate_ask(peer) || !peer->nr_free ||
+	    !dmanic_tx_room(peer, tx)) {
 		flags |= DMANIC_WIRE_NOW;
-	dmanic_ack_answered(peer, now);
+		peer->unasked = 0;
+	}
+	if (!out->piece)
+		dmanic_ack_answered(peer, now);
 	if (next->told) {
 		flags |= DMANIC_WIRE_TOLD;
 		dmanic_ack_fill(peer, true, now, &ack);
 		dmanic_told_encode(out->head, &ack);
+	} else if (peer->wanted_at) {
+		/* What it waited for to go along with has gone without it */
+		peer->ack_now = true;
 	}
 	dmanic_data_end(out->head, next->at, flags, peer->remote_tag, &data,
 			out->payload_length);
@@ -200,7 +211,7 @@ static void next_begin(struct next *next, u64 seq, u64 limit)
 	next->seq = seq;
 	next->end = seq;
 	next->limit = limit;
-	next_told(next, dmanic_ack_along(next->peer));
+	next_told(next, dmanic_ack_along(next->peer, next->class));
 }
 
 /* What was lost goes first, oldest loss first */
@@ -209,18 +220,23 @@ static bool next_again(struct next *next, u64 now)
 	struct dmanic_tx *tx = &next->peer->tx[next->class];
 	u32 index = tx->lost.first;
 	struct dmanic_sent *sent;
+	u64 seq, end;
 
 	if (index == DMANIC_NONE)
 		return false;
 	sent = &tx->sent[index];
-	/* A part of it may have arrived, if it was cut anew: forget that */
-	next_begin(next, max(sent->seq + sent->resent, tx->una), sent->seq + sent->units);
+	/* Some of it may have arrived: what is before, and behind, the first that did not */
+	seq = max(sent->seq + sent->resent, tx->una);
+	end = sent->seq + sent->until;
+	if (end <= seq)
+		end = sent->seq + sent->units;
+	next_begin(next, seq, end);
 	next->alone = sent->alone;
 	if (!next_fill(next))
 		return false;
 	sent->resent = next->end - sent->seq;
 	next_finish(next, now);
-	if (sent->resent < sent->units)
+	if (next->end < end)
 		return true;
 	sent->again = true;
 	sent->excused = false;
@@ -229,10 +245,20 @@ static bool next_again(struct next *next, u64 now)
 	return true;
 }
 
+/*
+ * What was cut may be lost in pieces: each is noted. Where nothing was lost for long that
+ * is work for nothing, and a large frame is noted as one. When it has one gap, that comes
+ * again; else all from the first.
+ */
+static u32 next_piece(const struct next *next)
+{
+	return dmanic_rate_clean(next->peer) ? 0 : next->out->piece;
+}
+
 static bool next_new(struct next *next, u64 now)
 {
 	struct dmanic_tx *tx = &next->peer->tx[next->class];
-	u32 piece;
+	u32 piece, most;
 	u64 seq;
 
 	if (tx->sent_tail - tx->sent_head > tx->sent_mask)
@@ -243,10 +269,11 @@ static bool next_new(struct next *next, u64 now)
 		return false;
 	tx->next = next->end;
 	next_finish(next, now);
+	most = next_piece(next);
 	for (seq = next->seq; seq != next->end; seq += piece) {
 		piece = next->end - seq;
-		if (next->out->piece)
-			piece = min(piece, next->out->piece);
+		if (most)
+			piece = min(piece, most);
 		dmanic_sent_add(tx, seq, piece, now);
 	}
 	return true;
@@ -268,16 +295,24 @@ static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	if (!next.room)
 		return false;
 	for (next.class = 0; next.class < DMANIC_CLASSES; next.class++) {
-		if (!next_again(&next, now) && !next_new(&next, now))
+		if (!dmanic_tx_any(&peer->tx[next.class]))
 			continue;
-		if (silent && !peer->unsent)
-			peer->progress = now;
-		if (first)
-			peer->moved = now;
-		dmanic_peer_wait(peer, now);
-		return true;
+		/* What is to be told now goes along, or first */
+		if (peer->ack_now && !dmanic_ack_along(peer, next.class))
+			return false;
+		if (next_again(&next, now) || (!next.unfit && next_new(&next, now)))
+			break;
+		if (next.unfit)
+			return false;
 	}
-	return false;
+	if (next.class == DMANIC_CLASSES)
+		return false;
+	if (silent && !peer->unsent)
+		peer->progress = now;
+	if (first)
+		peer->moved = now;
+	dmanic_peer_wait(peer, now);
+	return true;
 }
 
 static void next_ack(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
@@ -291,7 +326,7 @@ static void next_ack(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 static bool next_open(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 {
 	/* Along with data that goes out now, or in a frame of its own */
-	if (peer->ack_now && dmanic_ack_along(peer) && next_data(peer, now, out))
+	if (peer->ack_now && next_data(peer, now, out))
 		return true;
 	if (peer->ack_now) {
 		next_ack(peer, now, out);
@@ -360,6 +395,8 @@ void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out, 
 
 	if (!out->units || peer->state != DMANIC_PEER_OPEN)
 		return;
+	/* It may have told what was received */
+	peer->ack_now = true;
 	for (index = dmanic_sent_find(tx, out->seq); index != tx->sent_tail; index++) {
 		sent = dmanic_sent_at(tx, index);
 		if (sent->seq >= out->seq + out->units)

@@ -165,12 +165,13 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->ack_now = false;
 	peer->ack_at = DMANIC_NEVER;
 	peer->ack_units = 0;
-	peer->wanted = false;
+	peer->wanted_at = 0;
 	peer->told_at = 0;
 	peer->talk = 0;
 	peer->vain = 0;
 	peer->ack_number = 0;
 	peer->ack_seen = 0;
+	peer->unasked = 0;
 	peer->ack_duplicates = 0;
 	peer->echo = 0;
 	peer->echo_at = 0;
@@ -428,7 +429,7 @@ void dmanic_peer_timer(struct dmanic_peer *peer, u64 now)
 	if (peer_probe_at(peer) <= now)
 		peer->probe_now = true;
 	if (peer->ack_at <= now)
-		dmanic_ack_late(peer);
+		dmanic_ack_late(peer, now);
 	if (peer->sender_until && peer->sender_until <= now)
 		dmanic_ack_window(peer, now);
 	dmanic_loss_timer(peer, now);

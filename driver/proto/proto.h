@@ -337,6 +337,7 @@ enum dmanic_sent_state {
  * @time: when it went out last
  * @units: how many
  * @resent: of those, already sent again
+ * @until: what is behind these has arrived; 0: not all of it, or it is not known
  * @prev: index in the list of its state
  * @next: the same
  * @state: enum dmanic_sent_state
@@ -351,6 +352,7 @@ struct dmanic_sent {
 	u64 time;
 	u32 units;
 	u32 resent;
+	u32 until;
 	u32 prev;
 	u32 next;
 	u8 state;
@@ -495,6 +497,7 @@ struct dmanic_rx {
  * @round: when the round trip ends that is being judged
  * @round_acked: units acknowledged in it
  * @round_lost: lost in it
+ * @clean: acknowledged since something was lost
  * @round_delay: shortest round trip in it
  * @full: the window was what held sending up in it
  * @loss: units lost of a thousand, smoothed, times 16
@@ -512,6 +515,7 @@ struct dmanic_rate {
 	u64 round;
 	u64 round_acked;
 	u64 round_lost;
+	u64 clean;
 	u64 round_delay;
 	bool full;
 	u32 loss;
@@ -526,8 +530,8 @@ struct dmanic_rate {
  * @frames_received: of all types
  * @data_sent: DATA, after they were cut
  * @data_again: of those, sent again
- * @acks_sent: ACK
- * @acks_received: ACK
+ * @acks_sent: ACKs, and DATA that told as much
+ * @acks_received: the same
  * @lost: sent frames taken for lost, by time and by what came back
  * @timeouts: of those, because nothing came back
  * @tail_probes: frames sent again to learn whether the end was lost
@@ -574,7 +578,8 @@ struct dmanic_proto_stats {
  * @dead_ns: a peer that does not answer for so long is dead
  * @idle_ns: a peer that says nothing is asked after this time; DMANIC_NEVER: it
  *	is not
- * @ack_ns: an acknowledgment waits for so long at most
+ * @ack_ns: an acknowledgment waits for so long at most, where nobody waits for it; see
+ *	dmanic_ack_hold()
  * @rto_ns: nothing is sent again for lack of an answer before this time
  * @target_ns: delay by queues that is not yet too much
  */
@@ -688,6 +693,7 @@ enum dmanic_peer_state {
  * @rx: receiving ends
  * @granted: what the other side lets us have under way
  * @granted_at: when it said so
+ * @unasked: units sent since an acknowledgment was asked for
  * @ack_seen: number of the newest ACK that came
  * @rate: see there
  * @backoff: time-outs in a row
@@ -714,12 +720,12 @@ enum dmanic_peer_state {
  * @ack_now: say at once what was received
  * @ack_at: say so at this time
  * @ack_units: received since the last ACK
- * @wanted: the other side waits for it
+ * @wanted_at: since when the other side waits for it; 0: it does not
  * @told_at: when it had one that it waited for, in a frame of its own; 0: data of ours
  *	followed since
  * @talk: times in a row that such data followed soon; negative: it was waited for in
  *	vain, and is to follow so often before it is waited for again
- * @vain: how often in a row that was
+ * @vain: how often that was, less those since in which it was not
  * @ack_number: of the last ACK
  * @echo: stamp of the last DATA frame
  * @echo_at: when it came
@@ -764,6 +770,7 @@ struct dmanic_peer {
 	struct dmanic_rx rx[DMANIC_CLASSES];
 	u32 granted;
 	u64 granted_at;
+	u32 unasked;
 	u32 ack_seen;
 	struct dmanic_rate rate;
 	u32 backoff;
@@ -790,7 +797,7 @@ struct dmanic_peer {
 	bool ack_now;
 	u64 ack_at;
 	u32 ack_units;
-	bool wanted;
+	u64 wanted_at;
 	u64 told_at;
 	int talk;
 	u32 vain;

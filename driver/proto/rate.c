@@ -25,6 +25,9 @@
 #define RATE_GRANT_NS		2000000ULL
 #define RATE_GRANT_OLD		8U	/* part of a budget that may always come */
 #define RATE_CALM_ROUNDS	16U
+#define RATE_ASK_PART		4U
+#define RATE_ASK_LEAST		65536U
+#define RATE_CLEAN		(4U << 20)
 
 static u64 rate_floor(const struct dmanic_peer *peer)
 {
@@ -91,8 +94,7 @@ u64 dmanic_rate_rto(const struct dmanic_peer *peer)
 
 	if (!rate->srtt)
 		return 4 * least;
-	return max(rate->srtt + 4 * rate->rttvar + dmanic_peer_config(peer)->ack_ns,
-		   least);
+	return max(rate->srtt + 4 * rate->rttvar + dmanic_ack_hold(peer), least);
 }
 
 /* Of the round so far, as rate->loss */
@@ -155,6 +157,7 @@ void dmanic_rate_round(struct dmanic_peer *peer, u64 acked, u64 now)
 	struct dmanic_rate *rate = &peer->rate;
 
 	rate->round_acked += acked;
+	rate->clean += acked;
 	if (rate->start && rate->full && rate_loss(rate) <= RATE_LOSS_MAX)
 		rate->window = min(rate->window + acked, rate->ceiling);
 	if (now < rate->round || !rate->srtt)
@@ -197,6 +200,44 @@ u64 dmanic_rate_room(struct dmanic_peer *peer, u64 now)
 	if (!flight)
 		return max_t(u64, most, peer->mtu);
 	return flight < most ? most - flight : 0;
+}
+
+/**
+ * dmanic_rate_ask() - after how much an acknowledgment is wanted, though there is more
+ * @peer: to whom
+ *
+ * So that sending does not stop where little may be under way, and no frame goes back
+ * for each that comes where that is much.
+ *
+ * Return: units.
+ */
+u32 dmanic_rate_ask(const struct dmanic_peer *peer)
+{
+	u64 most = min_t(u64, peer->rate.window, peer->granted);
+
+	return max_t(u64, most / RATE_ASK_PART, RATE_ASK_LEAST);
+}
+
+/**
+ * dmanic_rate_clean() - was nothing lost for long
+ * @peer: on the way to it
+ *
+ * Return: true when there is no need to be prepared for that.
+ */
+bool dmanic_rate_clean(const struct dmanic_peer *peer)
+{
+	return peer->rate.clean >= RATE_CLEAN;
+}
+
+/**
+ * dmanic_rate_lost() - something was
+ * @peer: on the way to it
+ * @units: how much
+ */
+void dmanic_rate_lost(struct dmanic_peer *peer, u32 units)
+{
+	peer->rate.round_lost += units;
+	peer->rate.clean = 0;
 }
 
 /**

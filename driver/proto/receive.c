@@ -12,9 +12,6 @@
 
 #include "internal.h"
 
-/* Bytes received before an acknowledgment is sent, unless something is odd */
-#define RECEIVE_ACK_UNITS	65536U
-
 /* Ids of which operations a record names: the other side's, or ours */
 static bool receive_id_ok(const struct dmanic_peer *peer,
 			  const struct dmanic_record *record)
@@ -236,7 +233,7 @@ static bool receive_record(struct dmanic_peer *peer, u8 class,
 static void receive_ack(struct dmanic_peer *peer, const struct dmanic_head *head,
 			bool odd, u64 now)
 {
-	u32 most = min(RECEIVE_ACK_UNITS, dmanic_peer_config(peer)->budget / 4);
+	u32 most = dmanic_peer_config(peer)->budget;
 
 	if (peer->rx[DMANIC_BULK].got.nr || peer->rx[DMANIC_URGENT].got.nr)
 		most = 4 * peer->mtu;

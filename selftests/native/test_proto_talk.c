@@ -131,7 +131,8 @@ TEST(talk__who_is_not_answered_waits_once)
 /* Both put and wait for the end of that, at the same time: nobody answers */
 TEST(talk__two_that_do_not_listen_do_not_wait_for_each_other)
 {
-	u64 start, late = 0;
+	u64 start;
+	u32 late = 0;
 	u32 i, k, before[2];
 
 	begin();
@@ -148,6 +149,7 @@ TEST(talk__two_that_do_not_listen_do_not_wait_for_each_other)
 		}
 		late += pair_now - start > 6 * TALK_WAY;
 	}
+	EXPECT(late && late < 20);
 	pair_end();
 }
 
@@ -169,6 +171,79 @@ TEST(talk__what_is_missing_is_told_alone)
 	pair_run(5 * PAIR_MS);
 	EXPECT_EQ(pair[1].notified, 13);
 	EXPECT_EQ(pair[0].completed, 13);
+	pair_end();
+}
+
+/* Behind a gap nothing goes along: who waits is told at once, each time */
+TEST(talk__gap_does_not_wait_for_data)
+{
+	u32 i;
+
+	begin();
+	talk_for_long();
+	for (i = 0; i < 4; i++)
+		say(0, 8);
+	pair_drop(0, 1);
+	for (i = 0; i < 3; i++) {
+		pair_deliver(0, 0);
+		pair_drop(0, 0);
+		EXPECT_EQ(pair[1].nr_sent, i);
+	}
+	pair_run(5 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 14);
+	pair_end();
+}
+
+/* Answers that are too long to go along do not make anybody wait */
+TEST(talk__large_answers_make_nobody_wait)
+{
+	u32 i, before;
+	u64 start;
+
+	begin();
+	for (i = 0; i < 40; i++) {
+		before = pair[0].completed;
+		start = pair_now;
+		say(0, 8);
+		arrive(0);
+		xfer[1][i % TALK_ROUNDS] = pair_write(source, 4000, 0);
+		pair_submit(1, &xfer[1][i % TALK_ROUNDS]);
+		pair_pump(1);
+		arrive(1);
+		EXPECT_EQ(pair[0].completed, before + 1);
+		EXPECT(pair_now - start <= 3 * TALK_WAY);
+		arrive(0);
+	}
+	pair_run(5 * PAIR_MS);
+	EXPECT_EQ(pair[1].completed, 40);
+	pair_end();
+}
+
+/* The device drops the answer, and what it told: that is told anew, alone */
+TEST(talk__answer_that_cannot_be_sent)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+	u32 before;
+
+	begin();
+	talk_for_long();
+	before = pair[0].completed;
+	say(0, 8);
+	arrive(0);
+	EXPECT_EQ(pair[1].nr_sent, 0);
+	xfer[1][0] = pair_write(source, 8, 0);
+	pair_submit(1, &xfer[1][0]);
+	ASSERT(dmanic_peer_next(pair[1].peer, pair_now, &out));
+	ASSERT(out.head[2] & DMANIC_WIRE_TOLD);
+	dmanic_peer_unsent(pair[1].peer, &out, pair_now);
+	pair_pump(1);
+	ASSERT_EQ(pair[1].nr_sent, 1);
+	EXPECT_EQ(pair_type(1, 0), DMANIC_WIRE_ACK);
+	arrive(1);
+	EXPECT_EQ(pair[0].completed, before + 1);
+	pair_run(5 * PAIR_MS);
+	EXPECT_EQ(pair[1].completed, 11);
 	pair_end();
 }
 

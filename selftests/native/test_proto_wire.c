@@ -6,6 +6,7 @@
  *
  * Sources: driver/proto/wire.c driver/proto/wire_data.c
  */
+#include "driver/proto/crc.h"
 #include "driver/proto/wire.h"
 
 #include <linux/dmanic_ring.h>
@@ -385,6 +386,21 @@ TEST(wire__record_values)
 	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
 	record.length = DMANIC_WIRE_FRAME_MAX + 1;
 	EXPECT_EQ(record_with(record), DMANIC_DROP_BAD);
+}
+
+/* By the processor's instruction, where it has one, as without */
+TEST(wire__crc32c)
+{
+	u8 bytes[64];
+	u32 i, at, length;
+
+	for (i = 0; i < sizeof(bytes); i++)
+		bytes[i] = i * 37 + 11;
+	EXPECT_EQ((u32)~dmanic_crc32c(~0U, (const u8 *)"123456789", 9), 0xe3069283);
+	for (at = 0; at < 8; at++)
+		for (length = 0; length <= 40; length++)
+			ASSERT_EQ(dmanic_crc32c(length, bytes + at, length),
+				  __crc32c_le(length, bytes + at, length));
 }
 
 /* What was received, in front of the records */

@@ -5,6 +5,11 @@
 
 #include <linux/types.h>
 
+/* The kernel's way to do it has a part for this machine, which is tested, too */
+#ifdef __x86_64__
+#define CONFIG_X86_64 1
+#endif
+
 static inline u32 __crc32c_le(u32 crc, const unsigned char *bytes, size_t length)
 {
 	static u32 table[256];
