@@ -250,17 +250,34 @@ enum hrtimer_restart dmanic_ether_kick(struct hrtimer *timer)
  * Who asked for bytes and acknowledges none keeps their memory: also when the segment
  * was taken back meanwhile, as no frame is built for him then.
  */
-static void run_check_reads(struct ether_peer *ep, u64 now)
+static bool run_check_reads(struct ether_peer *ep, u64 now)
 {
 	struct dmanic_xfer *xfer;
+	bool some = false;
 	u32 at = 0;
 
 	if (now - ep->reads_at < RUN_READS_NS)
-		return;
+		return false;
 	ep->reads_at = now;
-	while ((xfer = dmanic_peer_reading(&ep->peer, &at)))
-		if (!dmanic_ether_read_allowed(ep->en, xfer))
-			dmanic_peer_cancel(&ep->peer, xfer, DMANIC_STATUS_NO_SEGMENT);
+	while ((xfer = dmanic_peer_reading(&ep->peer, &at))) {
+		if (dmanic_ether_read_allowed(ep->en, xfer))
+			continue;
+		dmanic_peer_cancel(&ep->peer, xfer, DMANIC_STATUS_NO_SEGMENT);
+		some = true;
+	}
+	return some;
+}
+
+/* What the timer was for has happened meanwhile, mostly: then it waits for what is next */
+static bool run_again_later(struct ether_peer *ep, u64 now)
+{
+	u64 at = dmanic_peer_deadline(&ep->peer, now);
+
+	if (at <= now || at == DMANIC_NEVER)
+		return false;
+	ep->armed = max(at, now + RUN_SLACK_NS);
+	hrtimer_set_expires(&ep->timer, ns_to_ktime(ep->armed));
+	return true;
 }
 
 /* ep->timer: the protocol wants to know the time */
@@ -274,7 +291,11 @@ enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer)
 	ep->armed = DMANIC_NEVER;
 	if (!en->stopped) {
 		now = ktime_get_ns();
-		run_check_reads(ep, now);
+		if (!run_check_reads(ep, now) && run_again_later(ep, now)) {
+			spin_unlock_bh(&en->lock);
+			/* Who starts it meanwhile puts it in the queue, and it is not put there twice */
+			return HRTIMER_RESTART;
+		}
 		dmanic_peer_timer(&ep->peer, now);
 		dmanic_ether_wake(ep);
 	}

@@ -26,7 +26,8 @@
 #define ACK_CORRUPT_MAX		8U
 /* After so many answers in a row it waits for the next, but not longer than that */
 #define ACK_TALK		4
-#define ACK_TALK_NS		1000000ULL
+#define ACK_HOLD_PART		8U	/* of the least time-out */
+#define ACK_HOLD_NS		1000000ULL
 /* Nor when this much came */
 #define ACK_TALK_UNITS		16384U
 /* When that was in vain, after so many more; twice as many if it was before, mostly */
@@ -133,17 +134,19 @@ static u32 ack_ranges(struct dmanic_rx *rx, struct dmanic_ack *ack, u32 first, u
 }
 
 /**
- * dmanic_ack_hold() - how long an acknowledgment waits at most
+ * dmanic_ack_hold() - how long an acknowledgment waits for data to go along with
  * @peer: it
  *
- * So soon has data of ours to follow what came, to be the answer to it. The other side
- * holds back as long.
+ * So soon has that to follow what came. It comes before the other side sends the end
+ * of what it sent again, which holds back as long itself.
  *
  * Return: nanoseconds.
  */
 u64 dmanic_ack_hold(const struct dmanic_peer *peer)
 {
-	return clamp(peer->rate.srtt, dmanic_peer_config(peer)->ack_ns, ACK_TALK_NS);
+	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
+
+	return clamp(config->rto_ns / ACK_HOLD_PART, config->ack_ns, ACK_HOLD_NS);
 }
 
 /* Nothing is missing and nothing was corrupt: it may go along with data */

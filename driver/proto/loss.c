@@ -18,6 +18,8 @@
  * when something did, which may be the short end of a frame that was cut.
  */
 #define LOSS_UNREACHED		4U
+/* The end is not sent again before this part of the least time-out */
+#define LOSS_TAIL_PART		4U
 /* Lost so often while others arrived, a frame is too long */
 #define LOSS_TIMES		10U
 
@@ -135,11 +137,15 @@ void dmanic_loss_detect(struct dmanic_peer *peer, u64 now)
 		loss_detect_class(peer, class, now);
 }
 
+/* Not so soon that a timer is set for each of many short round trips */
 static u64 loss_tail_at(const struct dmanic_peer *peer)
 {
+	u64 least = dmanic_peer_config(peer)->rto_ns / LOSS_TAIL_PART;
+
 	if (peer->tail_probed || !peer->rate.srtt)
 		return DMANIC_NEVER;
-	return peer->progress + 2 * peer->rate.srtt + dmanic_ack_hold(peer);
+	return peer->progress +
+	       max(2 * peer->rate.srtt + dmanic_ack_hold(peer), least);
 }
 
 static u64 loss_timeout_at(const struct dmanic_peer *peer)

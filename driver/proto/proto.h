@@ -578,8 +578,7 @@ struct dmanic_proto_stats {
  * @dead_ns: a peer that does not answer for so long is dead
  * @idle_ns: a peer that says nothing is asked after this time; DMANIC_NEVER: it
  *	is not
- * @ack_ns: an acknowledgment waits for so long at most, where nobody waits for it; see
- *	dmanic_ack_hold()
+ * @ack_ns: an acknowledgment waits for so long at most, where nobody waits for it
  * @rto_ns: nothing is sent again for lack of an answer before this time
  * @target_ns: delay by queues that is not yet too much
  */

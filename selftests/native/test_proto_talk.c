@@ -108,7 +108,7 @@ TEST(talk__who_is_not_answered_waits_once)
 	say(0, 8);
 	arrive(0);
 	EXPECT_EQ(pair[1].nr_sent, 0);
-	while (pair[0].completed == before && pair_now < start + PAIR_MS) {
+	while (pair[0].completed == before && pair_now < start + 2 * PAIR_MS) {
 		pair_wait(TALK_US);
 		while (pair[1].nr_sent) {
 			pair_deliver(1, 0);
@@ -116,7 +116,7 @@ TEST(talk__who_is_not_answered_waits_once)
 		}
 	}
 	EXPECT_EQ(pair[0].completed, before + 1);
-	EXPECT(pair_now - start < PAIR_MS / 2);
+	EXPECT(pair_now - start < 3 * PAIR_MS / 2);
 	EXPECT_EQ(pair[0].host.stats.data_again, 0);
 	for (i = 0; i < 10; i++) {
 		say(0, 8);
@@ -149,7 +149,8 @@ TEST(talk__two_that_do_not_listen_do_not_wait_for_each_other)
 		}
 		late += pair_now - start > 6 * TALK_WAY;
 	}
-	EXPECT(late && late < 20);
+	if (!late || late > 20)
+		UNIT_FAIL("%u of 1000 were late", late);
 	pair_end();
 }
 
