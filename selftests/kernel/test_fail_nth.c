@@ -58,8 +58,8 @@ FIXTURE_SETUP(fail_nth)
 	self->peer = node_open(&fabric, 1);
 	self->local = segment_make(&self->node, 4096);
 	self->target = segment_make(&self->peer, 4096);
-	segment_publish(&self->target, DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE,
-			"target", secret);
+	segment_publish(&self->target, DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE |
+			DMANIC_RIGHT_ATOMIC, "target", secret);
 	self->irq = irq_make(&self->peer, 8);
 	self->queue = queue_make(&self->node, 8, 8);
 	self->handle = segment_connect(&self->node, &self->target);
@@ -268,6 +268,37 @@ static void post_two(struct fail_nth_self *self)
 	*queue_sqe(&self->queue) = sqe_notify(self->notify, 1);
 }
 
+/* What the poster does not do itself */
+static void post_behind_fence(struct fail_nth_self *self)
+{
+	struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, self->local.id, 0,
+					 self->handle, 0, 4096);
+
+	self->raised = irq_raised(&self->irq);
+	sqe.flags = DMANIC_SQE_FENCE;
+	*queue_sqe(&self->queue) = sqe;
+	*queue_sqe(&self->queue) = sqe_notify(self->notify, 1);
+}
+
+static void post_list(struct fail_nth_self *self)
+{
+	struct dmanic_list_entry entry = { .local_offset = 1024, .length = 64 };
+
+	self->raised = irq_raised(&self->irq);
+	memcpy(self->local.data, &entry, sizeof(entry));
+	*queue_sqe(&self->queue) = sqe_list(0, self->local.id, self->handle,
+					    self->local.id, 0, 1);
+	*queue_sqe(&self->queue) = sqe_notify(self->notify, 1);
+}
+
+static void post_atomic(struct fail_nth_self *self)
+{
+	self->raised = irq_raised(&self->irq);
+	*queue_sqe(&self->queue) = sqe_atomic(DMANIC_OP_FETCH_ADD, self->handle,
+					      8, 1, 0);
+	*queue_sqe(&self->queue) = sqe_notify(self->notify, 1);
+}
+
 /* Each was done once, whether the first call submitted it or the second. */
 static void reap_two(struct fail_nth_self *self)
 {
@@ -295,6 +326,15 @@ static int call_irq_wait(struct fail_nth_self *self)
 
 FIXTURE_VARIANT_ADD(fail_nth, enter) {
 	post_two, call_enter, reap_two,
+};
+FIXTURE_VARIANT_ADD(fail_nth, enter_behind_fence) {
+	post_behind_fence, call_enter, reap_two,
+};
+FIXTURE_VARIANT_ADD(fail_nth, enter_list) {
+	post_list, call_enter, reap_two,
+};
+FIXTURE_VARIANT_ADD(fail_nth, enter_atomic) {
+	post_atomic, call_enter, reap_two,
 };
 FIXTURE_VARIANT_ADD(fail_nth, irq_wait) {
 	nothing, call_irq_wait, nothing,

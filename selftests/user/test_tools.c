@@ -425,6 +425,25 @@ TEST(tools, nictile_tells_people_and_files)
 	result_named(report, "no communication");
 }
 
+/* As in the demo: computed, then slept until the modelled time is over */
+TEST(tools, nictile_takes_the_modelled_time)
+{
+	const cJSON *result;
+
+	nodes(2);
+	RUN(1, "nicrun -n 2 --device @ nictile --size 8x8x64 --grid 2x1 --height 16 --repeat 1 --compute modelled --t1 1ns");
+	EXPECT_HAS(output.err, "t1 of 1ns is too short; it must be twice what a point really takes");
+	RUN(0, "nicrun -n 2 --device @ nictile --size 8x8x64 --grid 2x1 --height 16 --repeat 1 --compute modelled --t1 400us --schedule nonoverlap --json");
+	report = report_of("nictile");
+	result = tile_result("nonoverlap", 16);
+	EXPECT_TRUE(text_is(result, "params.compute", "modelled"));
+	/* Five steps one behind the other, of 4 * 8 * 16 points each: 1.02 s */
+	EXPECT_TRUE(text_is(result, "unit", "s"));
+	EXPECT_TRUE(number_of(result, "min") > 1.0);
+	EXPECT_TRUE(check_is_ok("results"));
+	EXPECT_HAS(output.out, "0 of 4096 values differ");
+}
+
 TEST(tools, nicrun_tells_ranks_who_they_are)
 {
 	nodes(3);
