@@ -4,6 +4,8 @@
  *
  * Sources: tools/nicctl/args.c tools/nicctl/request.c tools/common/size.c
  */
+#include <linux/dmanic_netlink.h>
+
 #include "tools/nicctl/args.h"
 #include "tools/nicctl/request.h"
 
@@ -148,16 +150,17 @@ TEST(devices__too_long)
 	EXPECT_CONTAINS(args.error, "longer than 31 characters");
 }
 
-TEST(keywords__all_of_add)
+TEST(keywords__all_of_a_loop)
 {
-	struct args args = WORDS("type", "loop", "no", "9", "mod", "sci-d330",
+	struct args args = WORDS("type", "loop", "nodes", "9", "mod", "sci-d330",
 				 "start", "49.2us", "int", "1ms", "lat", "2s",
 				 "band", "64k", "scale", "0.5", "jit", "7ns",
 				 "seed", "18446744073709551615");
 	struct request request = { 0 };
 
 	ASSERT_EQ(request_keywords(&request, &args, KEYWORDS_ADD), 0);
-	EXPECT_EQ(request.given, KEYWORDS_ADD);
+	EXPECT_EQ(request.given, KEYWORDS_ADD & ~KEYWORDS_ETHER);
+	EXPECT_EQ(request_check_add(&request, &args), 0);
 	ASSERT(request.type && request.model);
 	EXPECT_EQ(strcmp(request.type, "loop"), 0);
 	EXPECT_EQ(strcmp(request.model, "sci-d330"), 0);
@@ -169,6 +172,46 @@ TEST(keywords__all_of_add)
 	EXPECT_EQ(request.number[KEYWORD_SCALE], 500);
 	EXPECT_EQ(request.number[KEYWORD_JITTER], 7);
 	EXPECT(request.number[KEYWORD_SEED] == UINT64_MAX);
+}
+
+TEST(keywords__all_of_an_ether)
+{
+	struct args args = WORDS("ty", "ether", "net", "eth0", "node", "7",
+				 "crc", "on", "ethert", "0x88b6", "dead", "3s");
+	struct request request = { 0 };
+
+	ASSERT_EQ(request_keywords(&request, &args, KEYWORDS_ADD), 0);
+	EXPECT_EQ(request.given, KEYWORDS_ADD & ~KEYWORDS_LOOP);
+	EXPECT_EQ(request_check_add(&request, &args), 0);
+	ASSERT(request.type && request.netdev);
+	EXPECT_EQ(strcmp(request.type, "ether"), 0);
+	EXPECT_EQ(strcmp(request.netdev, "eth0"), 0);
+	EXPECT_EQ(request.number[KEYWORD_NODE], 7);
+	EXPECT_EQ(request.number[KEYWORD_CRC], DMANIC_CRC_ON);
+	EXPECT_EQ(request.number[KEYWORD_ETHERTYPE], 0x88b6);
+	EXPECT_EQ(request.number[KEYWORD_DEAD], 3000000000);
+}
+
+/* What one type has the other has not, and is said before what is missing */
+static void refused_add(struct args args, const char *why)
+{
+	struct request request = { 0 };
+
+	ASSERT_EQ(request_keywords(&request, &args, KEYWORDS_ADD), 0);
+	EXPECT_EQ(request_check_add(&request, &args), -1);
+	EXPECT_CONTAINS(args.error, why);
+}
+
+#define REFUSED_ADD(why, ...) refused_add((struct args)WORDS(__VA_ARGS__), why)
+
+TEST(keywords__of_the_other_type)
+{
+	REFUSED_ADD("type loop has no netdev", "type", "loop", "netdev", "eth0");
+	REFUSED_ADD("type ether has no nodes", "type", "ether", "nodes", "2");
+	REFUSED_ADD("netdev is missing", "type", "ether", "node", "2");
+	REFUSED_ADD("node is missing", "type", "ether", "netdev", "eth0");
+	REFUSED_ADD("nodes is missing", "type", "loop");
+	REFUSED_ADD("types: loop, ether", "type", "pci");
 }
 
 /* Refused words and what must be said about them */
@@ -187,6 +230,8 @@ TEST(keywords__refused)
 {
 	REFUSED(KEYWORDS_ADD, "keyword \"s\" is ambiguous: start, scale, seed",
 		"s", "1");
+	REFUSED(KEYWORDS_ADD, "keyword \"no\" is ambiguous: nodes, node",
+		"no", "1");
 	REFUSED(KEYWORDS_ADD, "unknown keyword \"force\"", "force");
 	REFUSED(KEYWORDS_SET, "unknown keyword \"nodes\"", "nodes", "2");
 	REFUSED(KEYWORDS_DEL, "unknown keyword \"model\"", "model", "none");
@@ -233,7 +278,7 @@ TEST(keywords__scale)
 TEST(keywords__switch_and_force)
 {
 	struct args on = WORDS("failed", "on");
-	struct args off = WORDS("fa", "off");
+	struct args off = WORDS("fai", "off");
 	struct args force = WORDS("forc");
 	struct request request = { 0 };
 

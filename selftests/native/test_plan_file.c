@@ -39,7 +39,7 @@ TEST(plan__fabrics)
 {
 	ASSERT_EQ(plan_parse(&plan,
 			     "dev add a type loop nodes 3 # three\r\n"
-			     "\td ad b ty loop no 256 mod sci-d330 sc 10"), 0);
+			     "\td ad b ty loop nodes 256 mod sci-d330 sc 10"), 0);
 	ASSERT_EQ(plan.n, 2);
 	EXPECT_EQ(strcmp(plan.fabric[0].prefix, "a"), 0);
 	EXPECT_EQ(plan.fabric[0].nodes, 3);
@@ -64,7 +64,9 @@ TEST(plan__refused)
 	refused("# x\ndev add\n", 2, "the prefix of the device names is missing");
 	refused("dev add a nodes 2", 1, "type is missing");
 	refused("dev add a type loop", 1, "nodes is missing");
-	refused("dev add a type ether nodes 2", 1, "types: loop");
+	refused("dev add a type pci nodes 2", 1, "types: loop, ether");
+	refused("dev add a type ether nodes 2", 1, "has no nodes");
+	refused("dev add a type ether netdev eth0", 1, "node is missing");
 	refused("dev add a type loop nodes 0", 1, "nodes must be 1 to 256");
 	refused("dev add a type loop nodes 257", 1, "nodes must be 1 to 256");
 	refused("dev add a type loop nodes x", 1, "nodes \"x\"");
@@ -223,6 +225,59 @@ TEST(write__as_expected)
 			"dev set nic1 model none latency 123456789ns bandwidth 85000000 seed 18446744073709551615\n"
 			"dev del nic2\n"
 			"dev add x type loop nodes 1 model none\n");
+	free(text);
+}
+
+static struct device ether(const char *name, const char *netdev, unsigned int node)
+{
+	struct device made = device(name, node, "");
+
+	snprintf(made.name, sizeof(made.name), "%s", name);
+	snprintf(made.type, sizeof(made.type), "ether");
+	snprintf(made.netdev, sizeof(made.netdev), "%s", netdev);
+	made.number[DMANIC_A_ETHERTYPE] = 0x88b5;
+	made.number[DMANIC_A_DEAD_NS] = 2000000000;
+	return made;
+}
+
+TEST(ether__is_what_its_line_says)
+{
+	struct device there = ether("nic0", "eth0", 7);
+	struct devices devices = { &there, 1, 1 };
+
+	there.number[DMANIC_A_CRC] = DMANIC_CRC_ON;
+	ASSERT_EQ(plan_parse(&plan, "dev add nic0 type ether netdev eth0 node 7 crc on"), 0);
+	EXPECT(plan_fabric_is(&plan.fabric[0], &devices));
+	there.number[DMANIC_A_CRC] = DMANIC_CRC_OFF;
+	EXPECT(!plan_fabric_is(&plan.fabric[0], &devices));
+	there.number[DMANIC_A_CRC] = DMANIC_CRC_ON;
+	there.number[DMANIC_A_NODE] = 8;
+	EXPECT(!plan_fabric_is(&plan.fabric[0], &devices));
+	there.number[DMANIC_A_NODE] = 7;
+	snprintf(there.netdev, sizeof(there.netdev), "eth1");
+	EXPECT(!plan_fabric_is(&plan.fabric[0], &devices));
+	plan_free(&plan);
+}
+
+TEST(ether__is_written_whole)
+{
+	struct device there[] = {
+		ether("nic0", "eth0", 0), ether("far", "bond0.12", 4294967294u),
+	};
+	struct devices devices = { there, 2, 2 };
+	char *text;
+
+	there[1].number[DMANIC_A_CRC] = DMANIC_CRC_OFF;
+	text = saved(there, 2);
+	EXPECT_CONTAINS(text,
+			"dev add nic0 type ether netdev eth0 node 0 ethertype 0x88b5 dead 2000000000ns\n");
+	EXPECT_CONTAINS(text,
+			"dev add far type ether netdev bond0.12 node 4294967294 crc off ethertype 0x88b5 dead 2000000000ns\n");
+	ASSERT_EQ(plan_parse(&plan, text), 0);
+	ASSERT_EQ(plan.n, 2);
+	EXPECT(plan_fabric_is(&plan.fabric[0], &devices));
+	EXPECT(plan_fabric_is(&plan.fabric[1], &devices));
+	plan_free(&plan);
 	free(text);
 }
 

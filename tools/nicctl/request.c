@@ -213,20 +213,20 @@ int request_keywords(struct request *request, struct args *args,
 
 static int check_loop(const struct request *request, struct args *args)
 {
-	if (!request_has(request, KEYWORD_NODES))
-		return args_fail(args, "nodes is missing: dev add PREFIX type loop nodes N");
 	if (request->given & KEYWORDS_ETHER)
 		return args_fail(args, "a device of type loop has no netdev, node, crc, ethertype or dead");
+	if (!request_has(request, KEYWORD_NODES))
+		return args_fail(args, "nodes is missing: dev add PREFIX type loop nodes N");
 	return 0;
 }
 
 static int check_ether(const struct request *request, struct args *args)
 {
+	if (request->given & KEYWORDS_LOOP)
+		return args_fail(args, "a device of type ether has no nodes or model");
 	if (!request->netdev || !request_has(request, KEYWORD_NODE))
 		return args_fail(args, "%s is missing: dev add NAME type ether netdev IF node N",
 				 request->netdev ? "node" : "netdev");
-	if (request->given & KEYWORDS_LOOP)
-		return args_fail(args, "a device of type ether has no nodes or model");
 	return 0;
 }
 
