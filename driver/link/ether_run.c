@@ -68,7 +68,7 @@ void dmanic_ether_wake(struct ether_peer *ep)
 /* When the protocol is to be told the time. An earlier call does no harm. */
 static void run_arm(struct ether_peer *ep, u64 now)
 {
-	u64 at = dmanic_peer_deadline(&ep->peer, now);
+	u64 at = dmanic_peer_deadline(&ep->peer);
 
 	if (at >= ep->armed)
 		return;
@@ -271,7 +271,7 @@ static bool run_check_reads(struct ether_peer *ep, u64 now)
 /* What the timer was for has happened meanwhile, mostly: then it waits for what is next */
 static bool run_again_later(struct ether_peer *ep, u64 now)
 {
-	u64 at = dmanic_peer_deadline(&ep->peer, now);
+	u64 at = dmanic_peer_deadline(&ep->peer);
 
 	if (at <= now || at == DMANIC_NEVER)
 		return false;

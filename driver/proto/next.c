@@ -285,11 +285,12 @@ static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 		     peer->tx[1].una == peer->tx[1].next;
 	bool silent = !peer->tx[0].flight && !peer->tx[1].flight;
 	struct next next = { .peer = peer, .out = out };
-	u64 burst = peer->rate.srtt / 4;
 
+	peer->rate.paced = false;
 	if (!dmanic_tx_any(&peer->tx[0]) && !dmanic_tx_any(&peer->tx[1]))
 		return false;
-	if (peer->rate.pace > now + burst)
+	peer->rate.paced = dmanic_rate_due(peer) > now;
+	if (peer->rate.paced)
 		return false;
 	next.room = dmanic_rate_room(peer, now);
 	if (!next.room)

@@ -351,13 +351,12 @@ static u64 peer_probe_at(const struct dmanic_peer *peer)
 /**
  * dmanic_peer_deadline() - when dmanic_peer_timer() is to be called
  * @peer: it
- * @now: time
  *
  * To be asked after dmanic_peer_next() had nothing more.
  *
  * Return: time, perhaps in the past; DMANIC_NEVER.
  */
-u64 dmanic_peer_deadline(const struct dmanic_peer *peer, u64 now)
+u64 dmanic_peer_deadline(const struct dmanic_peer *peer)
 {
 	u64 at = min(peer_dead_at(peer), peer_probe_at(peer));
 
@@ -366,10 +365,8 @@ u64 dmanic_peer_deadline(const struct dmanic_peer *peer, u64 now)
 	if (peer->state != DMANIC_PEER_OPEN)
 		return at;
 	at = min3(at, peer->ack_at, dmanic_loss_deadline(peer));
-	if (peer->rate.pace > now + peer->rate.srtt / 4 &&
-	    (dmanic_tx_any(&peer->tx[DMANIC_URGENT]) ||
-	     dmanic_tx_any(&peer->tx[DMANIC_BULK])))
-		at = min(at, peer->rate.pace - peer->rate.srtt / 4);
+	if (peer->rate.paced)
+		at = min(at, dmanic_rate_due(peer));
 	if (peer->sender_until)
 		at = min(at, peer->sender_until);
 	return at;

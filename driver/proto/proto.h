@@ -502,6 +502,7 @@ struct dmanic_rx {
  * @full: the window was what held sending up in it
  * @loss: units lost of a thousand, smoothed, times 16
  * @pace: nothing more before this time
+ * @paced: something waits for that
  */
 struct dmanic_rate {
 	u64 srtt;
@@ -520,6 +521,7 @@ struct dmanic_rate {
 	bool full;
 	u32 loss;
 	u64 pace;
+	bool paced;
 };
 
 /* ---- host and peer ---- */
@@ -826,7 +828,7 @@ void dmanic_host_hello(struct dmanic_host *host, struct dmanic_out *out);
 size_t dmanic_peer_bytes(const struct dmanic_host *host);
 void dmanic_peer_init(struct dmanic_peer *peer, struct dmanic_host *host, u32 node);
 void dmanic_peer_set_mtu(struct dmanic_peer *peer);
-u64 dmanic_peer_deadline(const struct dmanic_peer *peer, u64 now);
+u64 dmanic_peer_deadline(const struct dmanic_peer *peer);
 void dmanic_peer_timer(struct dmanic_peer *peer, u64 now);
 void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *out);
 bool dmanic_peer_idle(const struct dmanic_peer *peer);

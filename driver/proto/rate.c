@@ -241,6 +241,21 @@ void dmanic_rate_lost(struct dmanic_peer *peer, u32 units)
 }
 
 /**
+ * dmanic_rate_due() - when something more may go out
+ * @peer: to whom
+ *
+ * A quarter of a round trip ahead: so much goes out at once.
+ *
+ * Return: time.
+ */
+u64 dmanic_rate_due(const struct dmanic_peer *peer)
+{
+	const struct dmanic_rate *rate = &peer->rate;
+
+	return rate->pace - min(rate->pace, rate->srtt / 4);
+}
+
+/**
  * dmanic_rate_sent() - something goes out
  * @peer: to whom
  * @bytes: how much

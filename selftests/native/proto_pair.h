@@ -423,8 +423,8 @@ static inline void pair_settle(void)
 /* To the next deadline, unless it is behind @until; what timers make is in the lists */
 static inline bool pair_tick(u64 until)
 {
-	u64 at = min(dmanic_peer_deadline(pair[0].peer, pair_now),
-		     dmanic_peer_deadline(pair[1].peer, pair_now));
+	u64 at = min(dmanic_peer_deadline(pair[0].peer),
+		     dmanic_peer_deadline(pair[1].peer));
 	u32 i;
 
 	if (at > until)

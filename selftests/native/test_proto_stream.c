@@ -253,6 +253,31 @@ TEST(stream__refused_before_acknowledged)
 	pair_end();
 }
 
+/*
+ * What the pace held back is due at its time, and stays due until it went out: a link
+ * that asks late must not take that for nothing to do.
+ */
+TEST(stream__paced_until_sent)
+{
+	struct dmanic_peer *peer;
+
+	begin();
+	peer = pair[0].peer;
+	peer->rate.srtt = PAIR_MS;
+	peer->rate.pace = pair_now + 2 * PAIR_MS;
+	xfer[0] = pair_write(source, 1000, 0);
+	pair_submit(0, &xfer[0]);
+	pair_pump(0);
+	EXPECT_EQ(pair[0].nr_sent, 0);
+	EXPECT_EQ(dmanic_peer_deadline(peer), peer->rate.pace - PAIR_MS / 4);
+	pair_now += 3 * PAIR_MS;
+	EXPECT(dmanic_peer_deadline(peer) < pair_now);
+	pair_pump(0);
+	EXPECT_EQ(pair[0].nr_sent, 1);
+	EXPECT(dmanic_peer_deadline(peer) > pair_now);
+	pair_end();
+}
+
 /* The first piece is refused while the rest is not sent yet: one refusal */
 TEST(stream__refused_in_the_middle)
 {

@@ -309,7 +309,7 @@ void sim_pump(struct sim_peer *peer)
 	}
 	if (peer->node->nr_ended)
 		sim_load_ended(peer->node);
-	deadline = dmanic_peer_deadline(peer->peer, sim.now);
+	deadline = dmanic_peer_deadline(peer->peer);
 	if (deadline >= peer->armed)
 		return;
 	if (deadline <= sim.now)
