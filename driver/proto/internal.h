@@ -151,7 +151,7 @@ void dmanic_rate_reset(struct dmanic_peer *peer);
 void dmanic_rate_rtt(struct dmanic_peer *peer, u64 rtt, u64 now);
 void dmanic_rate_round(struct dmanic_peer *peer, u64 acked, u64 now);
 u64 dmanic_rate_rto(const struct dmanic_peer *peer);
-u64 dmanic_rate_room(struct dmanic_peer *peer, u64 now);
+u64 dmanic_rate_room(struct dmanic_peer *peer, u8 class, u64 now);
 u32 dmanic_rate_ask(const struct dmanic_peer *peer);
 bool dmanic_rate_clean(const struct dmanic_peer *peer);
 void dmanic_rate_lost(struct dmanic_peer *peer, u32 units);

@@ -279,6 +279,17 @@ static bool next_new(struct next *next, u64 now)
 	return true;
 }
 
+/* It waits for its time; what is urgent does not wait for the pace of what is not */
+static bool next_held(struct dmanic_peer *peer, u8 class, u64 now)
+{
+	u64 due = class == DMANIC_URGENT ? peer->unsent_until : dmanic_rate_due(peer);
+
+	if (due <= now)
+		return false;
+	peer->rate.due = min(peer->rate.due, due);
+	return true;
+}
+
 static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 {
 	bool first = peer->tx[0].una == peer->tx[0].next &&
@@ -286,17 +297,12 @@ static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	bool silent = !peer->tx[0].flight && !peer->tx[1].flight;
 	struct next next = { .peer = peer, .out = out };
 
-	peer->rate.paced = false;
-	if (!dmanic_tx_any(&peer->tx[0]) && !dmanic_tx_any(&peer->tx[1]))
-		return false;
-	peer->rate.paced = dmanic_rate_due(peer) > now;
-	if (peer->rate.paced)
-		return false;
-	next.room = dmanic_rate_room(peer, now);
-	if (!next.room)
-		return false;
+	peer->rate.due = DMANIC_NEVER;
 	for (next.class = 0; next.class < DMANIC_CLASSES; next.class++) {
-		if (!dmanic_tx_any(&peer->tx[next.class]))
+		if (!dmanic_tx_any(&peer->tx[next.class]) || next_held(peer, next.class, now))
+			continue;
+		next.room = dmanic_rate_room(peer, next.class, now);
+		if (!next.room)
 			continue;
 		/* What is to be told now goes along, or first */
 		if (peer->ack_now && !dmanic_ack_along(peer, next.class))
@@ -412,5 +418,4 @@ void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out, 
 	wait = max(peer->rate.srtt, dmanic_peer_config(peer)->ack_ns);
 	peer->unsent_until = now + (wait << min(peer->unsent, NEXT_UNSENT_MAX));
 	peer->unsent++;
-	peer->rate.pace = max(peer->rate.pace, peer->unsent_until);
 }

@@ -364,9 +364,8 @@ u64 dmanic_peer_deadline(const struct dmanic_peer *peer)
 		return min(at, peer->hello_at);
 	if (peer->state != DMANIC_PEER_OPEN)
 		return at;
+	at = min(at, peer->rate.due);
 	at = min3(at, peer->ack_at, dmanic_loss_deadline(peer));
-	if (peer->rate.paced)
-		at = min(at, dmanic_rate_due(peer));
 	if (peer->sender_until)
 		at = min(at, peer->sender_until);
 	return at;

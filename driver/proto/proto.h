@@ -501,8 +501,8 @@ struct dmanic_rx {
  * @round_delay: shortest round trip in it
  * @full: the window was what held sending up in it
  * @loss: units lost of a thousand, smoothed, times 16
- * @pace: nothing more before this time
- * @paced: something waits for that
+ * @pace: what is on its way at this pace went out by then
+ * @due: something waits until then for its turn; DMANIC_NEVER: nothing does
  */
 struct dmanic_rate {
 	u64 srtt;
@@ -521,7 +521,7 @@ struct dmanic_rate {
 	bool full;
 	u32 loss;
 	u64 pace;
-	bool paced;
+	u64 due;
 };
 
 /* ---- host and peer ---- */

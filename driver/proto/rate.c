@@ -28,6 +28,8 @@
 #define RATE_ASK_PART		4U
 #define RATE_ASK_LEAST		65536U
 #define RATE_CLEAN		(4U << 20)
+#define RATE_BURST		(128U << 10)
+#define RATE_URGENT_FRAMES	4U
 
 static u64 rate_floor(const struct dmanic_peer *peer)
 {
@@ -49,6 +51,7 @@ void dmanic_rate_reset(struct dmanic_peer *peer)
 	rate->rtt_min = DMANIC_NEVER;
 	rate->rtt_next = DMANIC_NEVER;
 	rate->round_delay = DMANIC_NEVER;
+	rate->due = DMANIC_NEVER;
 }
 
 /**
@@ -181,11 +184,14 @@ static u32 rate_granted(const struct dmanic_peer *peer, u64 now)
 /**
  * dmanic_rate_room() - how much may go out now
  * @peer: to whom
+ * @class: of the stream
  * @now: time
+ *
+ * A few urgent frames always may, whatever else is under way.
  *
  * Return: units; 0: none.
  */
-u64 dmanic_rate_room(struct dmanic_peer *peer, u64 now)
+u64 dmanic_rate_room(struct dmanic_peer *peer, u8 class, u64 now)
 {
 	u64 flight = (u64)peer->tx[DMANIC_BULK].flight + peer->tx[DMANIC_URGENT].flight;
 	struct dmanic_rate *rate = &peer->rate;
@@ -196,6 +202,9 @@ u64 dmanic_rate_room(struct dmanic_peer *peer, u64 now)
 		if (flight + rate_floor(peer) / 2 >= most)
 			rate->full = true;
 	}
+	if (class == DMANIC_URGENT)
+		most = max_t(u64, most, peer->tx[DMANIC_BULK].flight +
+				       RATE_URGENT_FRAMES * peer->mtu);
 	/* A frame is always possible when nothing is under way */
 	if (!flight)
 		return max_t(u64, most, peer->mtu);
@@ -240,19 +249,27 @@ void dmanic_rate_lost(struct dmanic_peer *peer, u32 units)
 	peer->rate.clean = 0;
 }
 
+/* Bytes in a round trip, at the pace at which they go out: faster than the window's */
+static u64 rate_speed(const struct dmanic_rate *rate)
+{
+	return rate->window * (rate->start ? 8 : 5) / 4;
+}
+
 /**
  * dmanic_rate_due() - when something more may go out
  * @peer: to whom
  *
- * A quarter of a round trip ahead: so much goes out at once.
+ * What goes out in a quarter of a round trip may do so at once, and a few messages'
+ * worth always: that fits into the queues on the way, and a timer costs more.
  *
  * Return: time.
  */
 u64 dmanic_rate_due(const struct dmanic_peer *peer)
 {
 	const struct dmanic_rate *rate = &peer->rate;
+	u64 burst = max(rate->srtt / 4, RATE_BURST * rate->srtt / rate_speed(rate));
 
-	return rate->pace - min(rate->pace, rate->srtt / 4);
+	return max(rate->pace - min(rate->pace, burst), peer->unsent_until);
 }
 
 /**
@@ -264,8 +281,7 @@ u64 dmanic_rate_due(const struct dmanic_peer *peer)
 void dmanic_rate_sent(struct dmanic_peer *peer, u32 bytes, u64 now)
 {
 	struct dmanic_rate *rate = &peer->rate;
-	u64 speed = rate->window * (rate->start ? 8 : 5) / 4;
 
 	if (rate->srtt)
-		rate->pace = max(rate->pace, now) + bytes * rate->srtt / speed;
+		rate->pace = max(rate->pace, now) + bytes * rate->srtt / rate_speed(rate);
 }

@@ -244,7 +244,7 @@ static void receive_ack(struct dmanic_peer *peer, const struct dmanic_head *head
 	else if (head->flags & DMANIC_WIRE_NOW)
 		dmanic_ack_wanted(peer, now);
 	else if (peer->ack_at == DMANIC_NEVER)
-		peer->ack_at = now + dmanic_peer_config(peer)->ack_ns;
+		peer->ack_at = now + dmanic_ack_hold(peer);
 }
 
 /* The frame's header is right and it is for us: its payload */
