@@ -38,9 +38,9 @@
  *	                   Held while frames are received and built, never while
  *	                   one is sent or an operation completed.
  *
- * One at a time sends and completes for a node (en->running), so that both are
- * done in order; everybody else leaves what is to be done under en->lock and
- * goes. Who runs has softirqs off, so a grace period of RCU waits for him.
+ * One at a time sends for a node (en->sending), and one completes (en->completing), so
+ * that both are done in order; everybody else leaves what is to be done under en->lock
+ * and goes. Who does has softirqs off, so a grace period of RCU waits for him.
  *
  * A frame holds the pages it was built of, so that segment, operation and node may
  * go while a device has it still.
@@ -122,7 +122,8 @@ struct ether_fault {
  * @self_work: operations with itself; holds @node
  * @lock: protects what follows
  * @stopped: takes nothing more
- * @running: somebody sends and completes
+ * @sending: somebody sends what was built
+ * @completing: somebody completes what was done
  * @host: the protocol's
  * @peers: by node id
  * @tags: by the tag in frames to us; readers use RCU, too
@@ -156,7 +157,8 @@ struct ether_node {
 
 	spinlock_t lock; /* protects what follows */
 	bool stopped;
-	bool running;
+	bool sending;
+	bool completing;
 	struct dmanic_host host;
 	DECLARE_HASHTABLE(peers, ETHER_HASH_BITS);
 	DECLARE_HASHTABLE(tags, ETHER_HASH_BITS);

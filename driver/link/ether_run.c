@@ -2,10 +2,11 @@
 /*
  * ether_run.c - sending and completing, one at a time for a node
  *
- * Whoever changed something - a submission, a frame, the time - runs the node,
- * unless somebody does already. Frames of all peers that have some are built under
- * the lock, a batch at a time, in turns; then without it the batch is sent and
- * what was done is completed.
+ * Whoever changed something - a submission, a frame, the time - runs the node. Frames
+ * of all peers that have some are built under the lock, a batch at a time, in turns;
+ * then without it the batch is sent and what was done is completed. One at a time does
+ * the one, and one the other; who finds somebody at it leaves it to him, who looks
+ * again when he has the lock back.
  */
 #include <linux/ktime.h>
 
@@ -44,11 +45,15 @@ struct run_frame {
 
 /**
  * struct run - one batch
+ * @sends: we are who sends
+ * @completes: we are who completes
  * @nr: frames
  * @frame: they
  * @done: operations to complete
  */
 struct run {
+	bool sends;
+	bool completes;
 	unsigned int nr;
 	struct run_frame frame[RUN_BATCH];
 	struct list_head done;
@@ -152,17 +157,12 @@ static bool run_nothing(const struct ether_node *en)
 	       list_empty(&en->behind);
 }
 
-/* Under the lock; false: there is nothing to do */
-static bool run_collect(struct ether_node *en, struct run *run, u64 now)
+static void run_frames(struct ether_node *en, struct run *run, u64 now)
 {
 	struct ether_peer *ep;
 	struct sk_buff *skb;
 	unsigned int tries;
 
-	run->nr = 0;
-	if (run_nothing(en))
-		return false;
-	dmanic_ether_resume(en);
 	while (run->nr < RUN_BATCH && (skb = __skb_dequeue(&en->answers)))
 		run->frame[run->nr++] = (struct run_frame) { .skb = skb };
 	for (tries = 0; tries < 2 * RUN_BATCH && run->nr < RUN_BATCH; tries++) {
@@ -180,9 +180,28 @@ static bool run_collect(struct ether_node *en, struct run *run, u64 now)
 		list_del_init(&ep->active);
 		run_arm(ep, now);
 	}
+}
+
+/* Under the lock; false: there is nothing for us to do */
+static bool run_collect(struct ether_node *en, struct run *run, u64 now)
+{
+	bool may_send = !en->sending;
+
+	run->nr = 0;
+	if (run_nothing(en))
+		return false;
 	dmanic_ether_resume(en);
-	run_take_done(en, run);
-	return run->nr || !list_empty(&run->done) || !list_empty(&en->active) ||
+	if (may_send) {
+		run_frames(en, run, now);
+		dmanic_ether_resume(en);
+	}
+	if (!en->completing)
+		run_take_done(en, run);
+	run->sends = run->nr;
+	run->completes = !list_empty(&run->done);
+	en->sending |= run->sends;
+	en->completing |= run->completes;
+	return run->sends || run->completes || (may_send && !list_empty(&en->active)) ||
 	       !list_empty(&en->resumed) || !list_empty(&en->behind);
 }
 
@@ -196,7 +215,21 @@ static void run_do(struct ether_node *en, struct run *run)
 			run->frame[failed++] = run->frame[i];
 	}
 	run->nr = failed;
-	dmanic_queue_complete(&run->done);
+	if (run->completes)
+		dmanic_queue_complete(&run->done);
+}
+
+/* Under the lock again */
+static void run_done(struct ether_node *en, struct run *run, u64 now)
+{
+	unsigned int i;
+
+	if (run->sends)
+		en->sending = false;
+	if (run->completes)
+		en->completing = false;
+	for (i = 0; i < run->nr; i++)
+		run_unsent(&run->frame[i], now);
 }
 
 /**
@@ -205,7 +238,7 @@ static void run_do(struct ether_node *en, struct run *run)
  */
 void dmanic_ether_run(struct ether_node *en)
 {
-	unsigned int rounds, i;
+	unsigned int rounds;
 	bool more = false;
 	struct run run;
 	u64 begin, now;
@@ -213,9 +246,8 @@ void dmanic_ether_run(struct ether_node *en)
 	INIT_LIST_HEAD(&run.done);
 	local_bh_disable();
 	spin_lock(&en->lock);
-	if (en->running)
+	if (run_nothing(en))
 		goto out_unlock;
-	en->running = true;
 	begin = ktime_get_ns();
 	now = begin;
 	/* Who stops the node waits for the last run: it leaves nothing */
@@ -224,14 +256,12 @@ void dmanic_ether_run(struct ether_node *en)
 		run_do(en, &run);
 		spin_lock(&en->lock);
 		now = ktime_get_ns();
-		for (i = 0; i < run.nr; i++)
-			run_unsent(&run.frame[i], now);
+		run_done(en, &run, now);
 		more = !en->stopped &&
 		       (rounds == RUN_ROUNDS || now - begin > RUN_NS);
 		if (more)
 			break;
 	}
-	en->running = false;
 	if (more)
 		hrtimer_start(&en->kick, RUN_PAUSE_NS, HRTIMER_MODE_REL_SOFT);
 out_unlock:

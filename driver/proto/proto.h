@@ -580,7 +580,7 @@ struct dmanic_proto_stats {
  * @dead_ns: a peer that does not answer for so long is dead
  * @idle_ns: a peer that says nothing is asked after this time; DMANIC_NEVER: it
  *	is not
- * @ack_ns: an acknowledgment waits for so long at most, where nobody waits for it
+ * @ack_ns: the least time for which an acknowledgment may be held back
  * @rto_ns: nothing is sent again for lack of an answer before this time
  * @target_ns: delay by queues that is not yet too much
  */
