@@ -195,6 +195,7 @@ struct ether_node {
  * @rival_at: when a rival of it was told of last
  * @reads_at: when what it reads was looked at
  * @users: who has it without the lock: it stays the peer of its node
+ * @hash: what frames to it have in common, where something sorts them
  * @check: it connected anew: operations for the one it was before are to end
  * @timer: when the protocol wants to know of the time
  * @armed: when that goes off; DMANIC_NEVER: it does not
@@ -213,6 +214,7 @@ struct ether_peer {
 	u64 rival_at;
 	u64 reads_at;
 	unsigned int users;
+	u32 hash;
 	bool check;
 	struct hrtimer timer;
 	u64 armed;

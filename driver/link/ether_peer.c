@@ -72,6 +72,7 @@ static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
 	ep->en = en;
 	INIT_HLIST_NODE(&ep->tagged);
 	INIT_LIST_HEAD(&ep->active);
+	ep->hash = get_random_u32();
 	INIT_LIST_HEAD(&ep->ops);
 	INIT_LIST_HEAD(&ep->news);
 	hrtimer_init(&ep->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);

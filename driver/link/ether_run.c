@@ -127,10 +127,13 @@ static bool run_build(struct ether_peer *ep, struct run *run, u64 now)
 	};
 	if (!run_refused(ep, out))
 		frame->skb = dmanic_ether_frame_build(en, out);
-	if (frame->skb)
+	if (frame->skb) {
+		/* One way for a connection, where a device, a bond or RPS has several */
+		skb_set_hash(frame->skb, ep->hash, PKT_HASH_TYPE_L4);
 		run->nr++;
-	else
+	} else {
 		run_unsent(frame, now);
+	}
 	/* Without memory the protocol's pace says when to try again */
 	return true;
 }
