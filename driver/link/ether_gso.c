@@ -13,11 +13,6 @@
 
 #include "ether.h"
 
-/* Most bytes of the head of a frame with one record of data */
-#define CUT_HEAD	128U
-/* Where a DATA frame's first record begins */
-#define CUT_RECORD	40U
-
 /**
  * struct ether_cutter - cuts frames of an EtherType
  * @entry: in the list of them
@@ -40,27 +35,19 @@ static bool cut_type(u32 type)
 	       !(type & (SKB_GSO_TCPV4 | SKB_GSO_TCPV6 | SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST));
 }
 
-/* One record of data, as long as the frame; out: its head's length */
+/* It is ours, and as long as it says; out: its head's length */
 static bool cut_possible(struct sk_buff *skb, u32 *head_length, bool *crc)
 {
-	struct dmanic_record record;
-	struct dmanic_data data;
 	struct dmanic_head head;
-	u32 pull, at;
+	u32 pull;
 
 	if (!cut_type(skb_shinfo(skb)->gso_type) || !skb_shinfo(skb)->gso_size ||
 	    !pskb_may_pull(skb, DMANIC_WIRE_COMMON))
 		return false;
 	pull = dmanic_wire_pull(skb->data, skb_headlen(skb));
-	if (pull > CUT_HEAD || !pskb_may_pull(skb, pull) ||
+	if (pull > DMANIC_WIRE_CUT_HEAD || !pskb_may_pull(skb, pull) ||
 	    dmanic_head_decode(skb->data, skb_headlen(skb), skb->len, &head) ||
-	    head.type != DMANIC_WIRE_DATA ||
-	    dmanic_data_decode(skb->data, &head, &data) || data.records != 1)
-		return false;
-	at = CUT_RECORD;
-	if (dmanic_record_decode(skb->data, &head, &at, &record) ||
-	    at != head.head_length || !dmanic_record_data(record.type) ||
-	    record.length != head.payload_length ||
+	    !dmanic_data_cuttable(skb->data, &head) ||
 	    head.head_length + head.payload_length != skb->len)
 		return false;
 	*head_length = head.head_length;
@@ -89,7 +76,7 @@ static void cut_heads(struct sk_buff *pieces, const void *whole, u32 mac, u32 he
 static struct sk_buff *cut_segment(struct sk_buff *skb, netdev_features_t features)
 {
 	u32 mac = skb->data - skb_mac_header(skb), head;
-	u8 whole[CUT_HEAD];
+	u8 whole[DMANIC_WIRE_CUT_HEAD];
 	struct sk_buff *pieces;
 	bool crc;
 

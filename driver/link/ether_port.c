@@ -101,7 +101,7 @@ u32 dmanic_ether_super(const struct net_device *dev)
 		return mtu;
 	bytes = min(bytes, DMANIC_WIRE_FRAME_MAX);
 	bytes = bytes > PORT_HEADROOM ? bytes - PORT_HEADROOM : 0;
-	return max(mtu, min_t(u64, bytes, (u64)segs * mtu));
+	return max(mtu, min_t(u64, bytes, (u64)segs * (mtu - DMANIC_WIRE_CUT_HEAD)));
 }
 
 /**

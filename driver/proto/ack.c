@@ -28,7 +28,7 @@
 #define ACK_TALK		4
 #define ACK_HOLD_PART		8U	/* of the least time-out */
 #define ACK_HOLD_NS		1000000ULL
-/* Nor when this much came */
+/* Nor when this much came, and more may follow */
 #define ACK_TALK_UNITS		16384U
 /* When that was in vain, after so many more; twice as many if it was before, mostly */
 #define ACK_VAIN		16
@@ -162,19 +162,21 @@ static bool ack_plain(const struct dmanic_peer *peer)
 /**
  * dmanic_ack_wanted() - the other side waits for an acknowledgment
  * @peer: it
+ * @last: it has nothing to send
  * @now: time
  *
- * It has that at once, unless what came is little, and data of ours keeps following: then
- * the two go in one frame.
+ * It has that at once, unless nothing more is to come or what came is little, and data of
+ * ours keeps following: then the two go in one frame.
  */
-void dmanic_ack_wanted(struct dmanic_peer *peer, u64 now)
+void dmanic_ack_wanted(struct dmanic_peer *peer, bool last, u64 now)
 {
 	if (peer->told_at)
 		peer->talk = min(peer->talk, 0);
 	peer->told_at = 0;
 	if (!peer->wanted_at)
 		peer->wanted_at = now;
-	if (peer->talk < ACK_TALK || peer->ack_units > ACK_TALK_UNITS || !ack_plain(peer))
+	if (peer->talk < ACK_TALK || (!last && peer->ack_units > ACK_TALK_UNITS) ||
+	    !ack_plain(peer))
 		peer->ack_now = true;
 	else
 		peer->ack_at = min(peer->ack_at, now + dmanic_ack_hold(peer));

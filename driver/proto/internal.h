@@ -127,7 +127,7 @@ static inline struct dmanic_sent *dmanic_sent_at(const struct dmanic_tx *tx, u32
 }
 
 /* ack.c */
-void dmanic_ack_wanted(struct dmanic_peer *peer, u64 now);
+void dmanic_ack_wanted(struct dmanic_peer *peer, bool last, u64 now);
 void dmanic_ack_late(struct dmanic_peer *peer, u64 now);
 u64 dmanic_ack_hold(const struct dmanic_peer *peer);
 bool dmanic_ack_along(const struct dmanic_peer *peer, u8 class);

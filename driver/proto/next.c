@@ -12,7 +12,7 @@
 
 #include "internal.h"
 
-/* Largest header of a frame with one record of data */
+/* Largest header of a frame with one record of data alone */
 #define NEXT_HEAD	96U
 /* The pause after a frame that the link could not send is doubled so often */
 #define NEXT_UNSENT_MAX	6U
@@ -47,12 +47,16 @@ struct next {
 	bool alone;
 };
 
+/* The link takes longer frames than the path */
+static bool next_cuts(const struct dmanic_peer *peer)
+{
+	return peer->super >= 2 * peer->mtu;
+}
+
 /* Bytes of the largest extent: what goes into one frame of the link's size */
 static u32 next_most(const struct dmanic_peer *peer)
 {
-	u32 piece = peer->mtu - NEXT_HEAD;
-
-	return max(peer->super / peer->mtu, 1U) * piece;
+	return next_cuts(peer) ? peer->super - DMANIC_WIRE_CUT_HEAD : peer->mtu - NEXT_HEAD;
 }
 
 static void next_source(struct next *next, const struct dmanic_extent *extent, u32 skip,
@@ -79,25 +83,6 @@ static void next_record(struct next *next, const struct dmanic_extent *extent, u
 	next->records++;
 }
 
-/* One record of data alone, larger than a frame of the path or the rest of one */
-static void next_large(struct next *next, const struct dmanic_extent *extent, u32 skip,
-		       struct dmanic_record *record)
-{
-	struct dmanic_peer *peer = next->peer;
-	const struct dmanic_tx *tx = &peer->tx[next->class];
-	u32 piece = peer->mtu - next->at - dmanic_record_size(record->type);
-	u32 places = tx->sent_mask + 1 - (tx->sent_tail - tx->sent_head);
-	u64 pieces = max(peer->super / peer->mtu, 1U);
-
-	if (next->limit == DMANIC_NEVER) {
-		pieces = min(pieces, max(next->room / piece, 1ULL));
-		pieces = min_t(u64, pieces, places);
-	}
-	record->length = min_t(u64, record->length, pieces * piece);
-	next->out->piece = piece;
-	next_record(next, extent, skip, record);
-}
-
 static bool next_unit(struct next *next)
 {
 	struct dmanic_peer *peer = next->peer;
@@ -109,6 +94,45 @@ static bool next_unit(struct next *next)
 		return true;
 	return next->limit == DMANIC_NEVER &&
 	       dmanic_xfer_enter(peer, next->class, next_most(peer));
+}
+
+/* The NOTIFY behind data goes along with the last of them */
+static void next_behind(struct next *next)
+{
+	struct dmanic_tx *tx = &next->peer->tx[next->class];
+	u32 size = dmanic_record_size(DMANIC_RECORD_NOTIFY);
+	const struct dmanic_extent *extent;
+	struct dmanic_record record;
+
+	if (next->alone || !next_cuts(next->peer) || !next_unit(next))
+		return;
+	extent = dmanic_tx_find(tx, next->end);
+	if (extent->type != DMANIC_RECORD_NOTIFY)
+		return;
+	dmanic_tx_record(extent, 0, 1, &record);
+	next->out->piece -= size;
+	next_record(next, extent, 0, &record);
+}
+
+/* One record of data, larger than a frame of the path or the rest of one */
+static void next_large(struct next *next, const struct dmanic_extent *extent, u32 skip,
+		       struct dmanic_record *record)
+{
+	struct dmanic_peer *peer = next->peer;
+	const struct dmanic_tx *tx = &peer->tx[next->class];
+	u32 piece = peer->mtu - next->at - dmanic_record_size(record->type);
+	u32 places = tx->sent_mask + 1 - (tx->sent_tail - tx->sent_head);
+	u64 most = next_cuts(peer) ? peer->super - DMANIC_WIRE_CUT_HEAD : piece;
+
+	if (next->limit == DMANIC_NEVER) {
+		most = min(most, max(next->room / piece, 1ULL) * piece);
+		/* Each piece may be noted, and they may get shorter yet */
+		most = min(most, (u64)max(places / 2, 1U) * piece);
+	}
+	record->length = min_t(u64, record->length, most);
+	next->out->piece = piece;
+	next_record(next, extent, skip, record);
+	next_behind(next);
 }
 
 /* The frame is empty; what was received goes along or not */
@@ -145,13 +169,14 @@ static bool next_fill(struct next *next)
 		}
 		if (next->records)
 			break;
-		if (next->told && !peer->ack_now) {
+		if (next->told && !next_cuts(peer)) {
+			if (peer->ack_now) {
+				next->unfit = true;
+				break;
+			}
 			next_told(next, false);
 			continue;
 		}
-		next->unfit = next->told;
-		if (next->unfit)
-			break;
 		next_large(next, extent, skip, &record);
 		break;
 	}
@@ -174,14 +199,15 @@ static void next_finish(struct next *next, u64 now)
 
 	/* Who has nothing more, may not send more, or has no room, waits for the answer */
 	peer->unasked += next->end - next->seq;
-	if (!dmanic_tx_more(tx) || next->end - next->seq + peer->mtu > next->room ||
+	if (!dmanic_tx_more(tx))
+		flags |= DMANIC_WIRE_LAST;
+	if (flags & DMANIC_WIRE_LAST || next->end - next->seq + peer->mtu > next->room ||
 	    peer->unasked >= dmanic_rate_ask(peer) || !peer->nr_free ||
 	    !dmanic_tx_room(peer, tx)) {
 		flags |= DMANIC_WIRE_NOW;
 		peer->unasked = 0;
 	}
-	if (!out->piece)
-		dmanic_ack_answered(peer, now);
+	dmanic_ack_answered(peer, now);
 	if (next->told) {
 		flags |= DMANIC_WIRE_TOLD;
 		dmanic_ack_fill(peer, true, now, &ack);

@@ -242,7 +242,7 @@ static void receive_ack(struct dmanic_peer *peer, const struct dmanic_head *head
 	if (odd || peer->ack_units >= most)
 		peer->ack_now = true;
 	else if (head->flags & DMANIC_WIRE_NOW)
-		dmanic_ack_wanted(peer, now);
+		dmanic_ack_wanted(peer, head->flags & DMANIC_WIRE_LAST, now);
 	else if (peer->ack_at == DMANIC_NEVER)
 		peer->ack_at = now + dmanic_ack_hold(peer);
 }

@@ -25,6 +25,7 @@
 #define DMANIC_WIRE_COMMON	24U	/* bytes every frame begins with */
 #define DMANIC_WIRE_DATA_HEAD	40U	/* bytes before the first record */
 #define DMANIC_WIRE_HEAD_MAX	1024U	/* no head is longer */
+#define DMANIC_WIRE_CUT_HEAD	176U	/* nor one of a frame that can be cut */
 #define DMANIC_WIRE_FRAME_MAX	65535U	/* no frame is longer */
 #define DMANIC_WIRE_MTU_MIN	512U	/* less is no path for us */
 #define DMANIC_WIRE_RECORDS	30U	/* in one frame */
@@ -71,6 +72,7 @@ enum dmanic_wire_type {
 #define DMANIC_WIRE_DONE	0x10U	/* ANSWER: knows both tags */
 #define DMANIC_WIRE_REPLY	0x20U	/* HELLO: an answer, not to be answered */
 #define DMANIC_WIRE_TOLD	0x40U	/* DATA: what was received stands before the records */
+#define DMANIC_WIRE_LAST	0x80U	/* DATA: NOW, and nothing follows */
 
 /* Features, both must have what is used */
 #define DMANIC_WIRE_PAYLOAD_CRC	0x00000001U
@@ -99,6 +101,7 @@ enum dmanic_refusal_reason {
  * @DMANIC_RECORD_SKIP: nothing, in the place of what was to be here
  * @DMANIC_RECORD_LOOKUP: ask where an export is
  * @DMANIC_RECORD_FOUND: there
+ * @DMANIC_RECORD_PAD: nothing, where a piece has not what the whole frame has
  * @DMANIC_RECORD_TYPES: end of types
  */
 enum dmanic_record_type {
@@ -112,6 +115,7 @@ enum dmanic_record_type {
 	DMANIC_RECORD_SKIP = 8,
 	DMANIC_RECORD_LOOKUP = 9,
 	DMANIC_RECORD_FOUND = 10,
+	DMANIC_RECORD_PAD = 11,
 	DMANIC_RECORD_TYPES
 };
 
@@ -314,6 +318,8 @@ struct dmanic_record {
 /* How much of the stream a record takes: its bytes, or one */
 static inline u32 dmanic_record_units(const struct dmanic_record *record)
 {
+	if (record->type == DMANIC_RECORD_PAD)
+		return 0;
 	return record->length ? record->length : 1;
 }
 
@@ -368,6 +374,7 @@ enum dmanic_drop dmanic_data_decode(const void *frame, const struct dmanic_head 
 				    struct dmanic_data *data);
 enum dmanic_drop dmanic_record_decode(const void *frame, const struct dmanic_head *head,
 				      u32 *at, struct dmanic_record *record);
+bool dmanic_data_cuttable(const void *frame, const struct dmanic_head *head);
 u32 dmanic_data_cut(const void *frame, u32 from, u32 length, void *piece);
 
 #endif /* DMANIC_WIRE_H */

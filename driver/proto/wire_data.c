@@ -27,6 +27,7 @@ static const u8 record_size[DMANIC_RECORD_TYPES] = {
 	[DMANIC_RECORD_SKIP] = sizeof(struct wire_skip),
 	[DMANIC_RECORD_LOOKUP] = sizeof(struct wire_lookup),
 	[DMANIC_RECORD_FOUND] = sizeof(struct wire_found),
+	[DMANIC_RECORD_PAD] = sizeof(struct wire_notify),
 };
 
 static const u8 record_flags[DMANIC_RECORD_TYPES] = {
@@ -343,6 +344,11 @@ static enum dmanic_drop record_check(const struct dmanic_record *record)
 		if (record->opcode > 1 || !record_name_ok(record))
 			return DMANIC_DROP_BAD;
 		break;
+	case DMANIC_RECORD_PAD:
+		/* A NOTIFY without anything in it */
+		if (record->op || record->segment || record->key || record->value)
+			return DMANIC_DROP_TYPE;
+		break;
 	}
 	return DMANIC_DROP_NONE;
 }
@@ -396,6 +402,7 @@ static __be32 record_decode_answer(const void *from, struct dmanic_record *recor
 	const struct wire_read_data *data = from;
 	const struct wire_result *result = from;
 	const struct wire_lookup *lookup = from;
+	const struct wire_notify *notify = from;
 	const struct wire_found *found = from;
 	const struct wire_skip *skip = from;
 
@@ -421,6 +428,11 @@ static __be32 record_decode_answer(const void *from, struct dmanic_record *recor
 		record->key = be64_to_cpu(found->key);
 		record->value = be64_to_cpu(found->length);
 		return 0;
+	case DMANIC_RECORD_PAD:
+		record->segment = be32_to_cpu(notify->irq);
+		record->key = be64_to_cpu(notify->key);
+		record->value = be64_to_cpu(notify->payload);
+		return notify->reserved;
 	default:
 		record->length = be32_to_cpu(skip->length);
 		return skip->reserved;
@@ -468,14 +480,42 @@ enum dmanic_drop dmanic_record_decode(const void *frame, const struct dmanic_hea
 }
 
 /**
- * dmanic_data_cut() - the head of a piece of a frame with one record of data alone
- * @frame: head of the whole frame
+ * dmanic_data_cuttable() - may a frame be cut
+ * @frame: the frame
+ * @head: of it
+ *
+ * One record of data, and behind it perhaps a NOTIFY.
+ *
+ * Return: true when dmanic_data_cut() may be called.
+ */
+bool dmanic_data_cuttable(const void *frame, const struct dmanic_head *head)
+{
+	struct dmanic_record record;
+	struct dmanic_data data;
+	u32 at;
+
+	if (head->type != DMANIC_WIRE_DATA || dmanic_data_decode(frame, head, &data) ||
+	    data.records > 2)
+		return false;
+	at = data.first;
+	if (dmanic_record_decode(frame, head, &at, &record) ||
+	    !dmanic_record_data(record.type) || record.length != head->payload_length)
+		return false;
+	if (data.records == 2 && (dmanic_record_decode(frame, head, &at, &record) ||
+				  record.type != DMANIC_RECORD_NOTIFY))
+		return false;
+	return at == head->head_length;
+}
+
+/**
+ * dmanic_data_cut() - the head of a piece of a frame
+ * @frame: head of the whole frame, which is dmanic_data_cuttable()
  * @from: where the piece begins in the payload
  * @length: of the piece
  * @piece: out; wants dmanic_data_seal() yet
  *
  * How a link makes frames of a path's size out of a large one. Only the last
- * piece asks for an acknowledgment.
+ * piece asks for an acknowledgment, and has the NOTIFY.
  *
  * Return: length of the head, the same as @frame's.
  */
@@ -483,18 +523,28 @@ u32 dmanic_data_cut(const void *frame, u32 from, u32 length, void *piece)
 {
 	const struct wire_common *common = frame;
 	u32 head_length = be16_to_cpu(common->head_length);
-	u32 total = be16_to_cpu(common->payload_length);
+	u32 total = be16_to_cpu(common->payload_length), first;
 	struct wire_data *data = piece;
-	void *record = data + 1;
-	struct wire_read_data *read = record;
-	struct wire_strided *strided = record;
-	struct wire_write *write = record;
+	struct wire_read_data *read;
+	struct wire_strided *strided;
+	struct wire_write *write;
 
 	memcpy(piece, frame, head_length);
+	first = sizeof(*data);
+	if (common->flags & DMANIC_WIRE_TOLD)
+		first += sizeof(struct wire_told);
+	write = piece + first;
+	strided = piece + first;
+	read = piece + first;
 	data->common.payload_length = cpu_to_be16(length);
 	data->seq = cpu_to_be64(be64_to_cpu(data->seq) + from);
-	if (from + length < total)
-		data->common.flags &= ~DMANIC_WIRE_NOW;
+	if (from + length < total) {
+		data->common.flags &= ~(DMANIC_WIRE_NOW | DMANIC_WIRE_LAST);
+		first += record_size[write->record.type];
+		memset(piece + first, 0, head_length - first);
+		if (first < head_length)
+			*((u8 *)piece + first) = DMANIC_RECORD_PAD;
+	}
 	/* The length is at the same place in all of them */
 	write->length = cpu_to_be32(length);
 	switch (write->record.type) {

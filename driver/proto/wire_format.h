@@ -214,6 +214,9 @@ static_assert(sizeof(struct wire_result) == 24);
 static_assert(sizeof(struct wire_skip) == 16);
 static_assert(sizeof(struct wire_lookup) == 104);
 static_assert(sizeof(struct wire_found) == 32);
+static_assert(sizeof(struct wire_data) + sizeof(struct wire_told) +
+	      sizeof(struct wire_strided) + sizeof(struct wire_notify) ==
+	      DMANIC_WIRE_CUT_HEAD);
 static_assert(sizeof(struct wire_ack) + DMANIC_WIRE_RANGES * 8 <= DMANIC_WIRE_HEAD_MAX);
 /* One head never has more records than fit */
 static_assert(sizeof(struct wire_data) + sizeof(struct wire_told) +

@@ -6,6 +6,7 @@
  * right, so that what is behind the checksum is reached. What was decoded and
  * encoded again must be the same bytes.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +14,14 @@
 
 static u8 frame[DMANIC_WIRE_FRAME_MAX], copy[DMANIC_WIRE_HEAD_MAX];
 
-static void demand(bool condition)
-{
-	if (!condition)
-		abort();
-}
+#define demand(condition)						\
+	do {								\
+		if (!(condition)) {					\
+			fprintf(stderr, "fuzz_wire: line %d: not so: %s\n",	\
+				__LINE__, #condition);			\
+			abort();					\
+		}							\
+	} while (0)
 
 static void decode_data(const struct dmanic_head *head)
 {
@@ -39,10 +43,38 @@ static void decode_data(const struct dmanic_head *head)
 		from = at;
 		if (dmanic_record_decode(frame, head, &at, &record))
 			return;
-		demand(at <= head->head_length && dmanic_record_units(&record));
+		demand(at <= head->head_length &&
+		       (dmanic_record_units(&record) || record.type == DMANIC_RECORD_PAD));
 		to = dmanic_record_encode(copy, to, &record);
 		demand(to == at && !memcmp(copy + from, frame + from, at - from));
 	}
+}
+
+/* Pieces of what may be cut are frames, too, and together as long */
+static void cut(const struct dmanic_head *whole)
+{
+	u32 from, length, half = whole->payload_length / 2, units = 0, at, i;
+	struct dmanic_record record;
+	struct dmanic_data data;
+	struct dmanic_head head;
+
+	if (!dmanic_data_cuttable(frame, whole) || !half)
+		return;
+	demand(whole->head_length <= DMANIC_WIRE_CUT_HEAD);
+	for (from = 0; from < whole->payload_length; from += length) {
+		length = from ? whole->payload_length - from : half;
+		demand(dmanic_data_cut(frame, from, length, copy) == whole->head_length);
+		dmanic_data_seal(copy, NULL);
+		demand(!dmanic_head_decode(copy, whole->head_length,
+					   whole->head_length + length, &head));
+		demand(!dmanic_data_decode(copy, &head, &data));
+		for (at = data.first, i = 0; i < data.records; i++) {
+			demand(!dmanic_record_decode(copy, &head, &at, &record));
+			units += dmanic_record_units(&record);
+		}
+		demand(at == head.head_length);
+	}
+	demand(units == whole->payload_length || units == whole->payload_length + 1U);
 }
 
 static void decode(u32 length)
@@ -80,6 +112,7 @@ static void decode(u32 length)
 		break;
 	case DMANIC_WIRE_DATA:
 		decode_data(&head);
+		cut(&head);
 		break;
 	}
 }

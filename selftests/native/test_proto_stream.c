@@ -253,6 +253,33 @@ TEST(stream__refused_before_acknowledged)
 	pair_end();
 }
 
+/* It goes along with the last piece of the data, whichever of them is lost */
+TEST(stream__notify_in_the_last_piece)
+{
+	u32 i, lost;
+
+	for (lost = 0; lost < 3; lost++) {
+		begin();
+		xfer[0] = pair_write(source, 4000, 0);
+		xfer[0].notifies = true;
+		pair_submit(0, &xfer[0]);
+		pair_pump(0);
+		ASSERT_EQ(pair[0].nr_sent, 3);
+		for (i = 0; i < 3; i++) {
+			if (i != lost)
+				pair_deliver(0, 0);
+			EXPECT_EQ(pair[1].notified, 0);
+			pair_drop(0, 0);
+		}
+		pair_run(20 * PAIR_MS);
+		EXPECT_EQ(pair[1].notified, 1);
+		EXPECT_EQ(pair[1].placed, 4000);
+		EXPECT_EQ(pair[0].completed, 1);
+		EXPECT_EQ(xfer[0].status, 0);
+		pair_end();
+	}
+}
+
 /*
  * What the pace held back is due at its time, and stays due until it went out: a link
  * that asks late must not take that for nothing to do.

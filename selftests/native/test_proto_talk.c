@@ -20,12 +20,17 @@ static u8 source[PAIR_MEMORY];
 static struct dmanic_xfer xfer[2][TALK_ROUNDS];
 static u32 nr_xfers[2], acks[2];
 
-static void begin(void)
+static void begin_with(u32 super)
 {
-	pair_begin();
+	pair_begin_with((struct dmanic_proto_config) { .mtu = 1500, .super = super });
 	pair_connect();
 	memset(nr_xfers, 0, sizeof(nr_xfers));
 	memset(acks, 0, sizeof(acks));
+}
+
+static void begin(void)
+{
+	begin_with(9000);
 }
 
 static void say(u32 side, u64 length)
@@ -248,12 +253,12 @@ TEST(talk__answer_that_cannot_be_sent)
 	pair_end();
 }
 
-/* A frame that is cut has no room to tell; who waits is told before it */
-TEST(talk__large_answer_comes_behind_the_ack)
+/* @told: frames that tell, of a large answer */
+static void large_answer(u32 super, bool alone, u32 told)
 {
 	u32 i, nr = 0;
 
-	begin();
+	begin_with(super);
 	say(0, 8);
 	pair_wait(TALK_WAY);
 	xfer[1][0] = pair_write(source, 40000, 0);
@@ -261,15 +266,52 @@ TEST(talk__large_answer_comes_behind_the_ack)
 	pair_deliver(0, 0);
 	pair_drop(0, 0);
 	ASSERT(pair[1].nr_sent > 2);
-	EXPECT_EQ(pair_type(1, 0), DMANIC_WIRE_ACK);
-	for (i = 1; i < pair[1].nr_sent; i++) {
+	EXPECT_EQ(pair_type(1, 0), alone ? DMANIC_WIRE_ACK : DMANIC_WIRE_DATA);
+	for (i = alone; i < pair[1].nr_sent; i++) {
 		EXPECT_EQ(pair_type(1, i), DMANIC_WIRE_DATA);
-		nr += pair[1].sent[i].bytes[2] & DMANIC_WIRE_TOLD;
+		nr += !!(pair[1].sent[i].bytes[2] & DMANIC_WIRE_TOLD);
 	}
-	EXPECT_EQ(nr, 0);
+	EXPECT_EQ(nr, told);
 	pair_run(5 * PAIR_MS);
 	EXPECT_EQ(pair[0].placed, 40000);
 	EXPECT_EQ(pair[0].completed + pair[1].completed, 2);
+	pair_end();
+}
+
+/* Without cutting such a frame has no room to tell; who waits is told before it */
+TEST(talk__large_answer_comes_behind_the_ack)
+{
+	large_answer(0, true, 0);
+}
+
+/* What is cut has: each of the six pieces of the first frame tells it */
+TEST(talk__large_answer_tells)
+{
+	large_answer(9000, false, 7);
+}
+
+/*
+ * Messages of many frames each way: who has nothing more to send is not told at once,
+ * as the answer tells; nor does its sender wait.
+ */
+TEST(talk__large_messages)
+{
+	u32 i, k;
+
+	begin();
+	for (i = 0; i < 20; i++) {
+		if (i == 10)
+			memset(acks, 0, sizeof(acks));
+		say(i % 2, 40000);
+		for (k = 0; k < 100 && pair[0].notified + pair[1].notified == i; k++) {
+			arrive(i % 2);
+			arrive(!(i % 2));
+		}
+	}
+	EXPECT_EQ(pair[0].notified + pair[1].notified, 20);
+	EXPECT_EQ(acks[0] + acks[1], 0);
+	pair_run(5 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed + pair[1].completed, 20);
 	pair_end();
 }
 

@@ -453,6 +453,77 @@ TEST(wire__data_tells_what_was_received)
 	EXPECT_EQ(dmanic_data_decode(frame, &head, &data), DMANIC_DROP_SHORT);
 }
 
+/* The last piece has the NOTIFY, the others something as long; all tell what was received */
+TEST(wire__cut_with_notify_and_told)
+{
+	static const struct dmanic_ack ack = { .number = 7, .mtu = 1500, .window = 1 };
+	static u8 piece[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_data data = { .seq = 5000, .records = 2 };
+	struct dmanic_record record = samples[0], got;
+	u32 at, from, length, whole;
+	struct dmanic_ack told;
+
+	record.length = 1000;
+	at = dmanic_data_begin(frame, true);
+	dmanic_told_encode(frame, &ack);
+	at = dmanic_record_encode(frame, at, &record);
+	whole = dmanic_record_encode(frame, at, &samples[2]);
+	dmanic_data_end(frame, whole, DMANIC_WIRE_TOLD | DMANIC_WIRE_NOW | DMANIC_WIRE_LAST, 3,
+			&data, 1000);
+	dmanic_data_seal(frame, NULL);
+	ASSERT_EQ(dmanic_head_decode(frame, whole, whole + 1000, &head), 0);
+	EXPECT(dmanic_data_cuttable(frame, &head));
+	for (from = 0; from < 1000; from += length) {
+		length = 1000 - from > 300 ? 300 : 1000 - from;
+		EXPECT_EQ(dmanic_data_cut(frame, from, length, piece), whole);
+		dmanic_data_seal(piece, NULL);
+		ASSERT_EQ(dmanic_head_decode(piece, whole, whole + length, &head), 0);
+		EXPECT_EQ(head.flags, from == 900 ? DMANIC_WIRE_TOLD | DMANIC_WIRE_NOW |
+						    DMANIC_WIRE_LAST : DMANIC_WIRE_TOLD);
+		ASSERT_EQ(dmanic_data_decode(piece, &head, &data), 0);
+		ASSERT_EQ(dmanic_told_decode(piece, &told), 0);
+		EXPECT_EQ(told.number, 7);
+		EXPECT_EQ(data.records, 2);
+		at = data.first;
+		ASSERT_EQ(dmanic_record_decode(piece, &head, &at, &got), 0);
+		EXPECT_EQ(got.length, length);
+		EXPECT_EQ(got.offset, record.offset + from);
+		ASSERT_EQ(dmanic_record_decode(piece, &head, &at, &got), 0);
+		EXPECT_EQ(got.type, from == 900 ? DMANIC_RECORD_NOTIFY : DMANIC_RECORD_PAD);
+		EXPECT_EQ(dmanic_record_units(&got), from == 900);
+		EXPECT_EQ(got.value, from == 900 ? samples[2].value : 0);
+		EXPECT_EQ(at, whole);
+	}
+	/* Nothing in it but its type */
+	for (at = whole - 31; at < whole; at++) {
+		from = whole - 32;
+		memset(piece + from, 0, 32);
+		piece[from] = DMANIC_RECORD_PAD;
+		piece[at] = 1;
+		EXPECT_EQ(dmanic_record_decode(piece, &head, &from, &got), DMANIC_DROP_TYPE);
+	}
+}
+
+TEST(wire__cuttable)
+{
+	struct dmanic_data data = { .seq = 5000, .records = 2 };
+	u32 at, i, length;
+
+	for (i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
+		length = frame_of(&samples[i]);
+		EXPECT_EQ(dmanic_data_cuttable(frame, &head),
+			  dmanic_record_data(samples[i].type));
+		at = dmanic_record_encode(frame, dmanic_data_begin(frame, false), &samples[0]);
+		at = dmanic_record_encode(frame, at, &samples[i]);
+		length = samples[0].length + dmanic_record_payload(&samples[i]);
+		dmanic_data_end(frame, at, 0, 3, &data, length);
+		dmanic_data_seal(frame, NULL);
+		ASSERT_EQ(dmanic_head_decode(frame, at, at + length, &head), 0);
+		EXPECT_EQ(dmanic_data_cuttable(frame, &head),
+			  samples[i].type == DMANIC_RECORD_NOTIFY);
+	}
+}
+
 /* What pieces say together is what the whole said */
 TEST(wire__cut)
 {
