@@ -314,10 +314,16 @@ static u32 xfer_enter_one(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u3
 	struct dmanic_tx *tx = &peer->tx[xfer->class];
 	u32 units = 1;
 
-	if (xfer_has_data(xfer) && xfer->entered < xfer_units(xfer)) {
+	if (xfer_has_data(xfer)) {
 		units = xfer_enter_data(peer, xfer, most);
-		if (xfer->entered < xfer_units(xfer) || xfer->notifies)
+		if (xfer->entered < xfer_units(xfer))
 			return units;
+		/* Right behind the last of its data, so that both may go in one frame */
+		if (xfer->notifies) {
+			tx->reserved--;
+			xfer_add(peer, xfer, DMANIC_RECORD_NOTIFY, 1);
+			units++;
+		}
 	} else if (xfer->kind == DMANIC_XFER_READ) {
 		xfer_add(peer, xfer, DMANIC_RECORD_READ, 1);
 	} else if (xfer->kind == DMANIC_XFER_ATOMIC) {
@@ -325,23 +331,18 @@ static u32 xfer_enter_one(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u3
 	} else if (xfer->kind == DMANIC_XFER_LOOKUP) {
 		xfer_add(peer, xfer, DMANIC_RECORD_LOOKUP, 1);
 	} else {
-		if (xfer->kind == DMANIC_XFER_WRITE)
-			tx->reserved--;
 		xfer_add(peer, xfer, DMANIC_RECORD_NOTIFY, 1);
 	}
 	xfer_whole(xfer);
 	return units;
 }
 
-/* A place is kept for the NOTIFY of what has begun; else two may be needed */
+/* A place is kept for the NOTIFY of what has begun; else two are needed */
 static bool xfer_room(const struct dmanic_peer *peer, const struct dmanic_xfer *xfer)
 {
 	const struct dmanic_tx *tx = &peer->tx[xfer->class];
 	u32 used = tx->extent_tail - tx->extent_head;
 
-	if (xfer->kind == DMANIC_XFER_WRITE && xfer->entered &&
-	    xfer->entered == xfer_units(xfer))
-		return true;
 	/* One more for its NOTIFY; the check for all others is dmanic_tx_room() */
 	return dmanic_tx_room(peer, tx) &&
 	       (!xfer->notifies || xfer->entered ||
