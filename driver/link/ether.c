@@ -99,6 +99,7 @@ static bool ether_peer_info(struct dmanic_node *node, u32 which,
 			.address = ep->peer.address,
 			.incarnation = ep->peer.incarnation,
 			.mtu = ep->peer.mtu,
+			.frame = ep->peer.super,
 			.rtt_ns = ep->peer.rate.srtt,
 			.window = ep->peer.rate.window,
 		};

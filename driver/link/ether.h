@@ -71,6 +71,7 @@
 #define ETHER_PEERS_MAX		256U
 #define ETHER_HASH_BITS		6
 #define ETHER_FLOWS		32U
+#define ETHER_BATCH		16U
 
 /**
  * struct ether_port - a network device, and nodes on it
@@ -113,6 +114,22 @@ struct ether_fault {
 };
 
 /**
+ * struct ether_batch - a frame to be sent, and what to tell the protocol if it could not be
+ * @skb: the frame
+ * @ep: to whom; NULL: nobody wants to know
+ * @seq: as in struct dmanic_out
+ * @units: the same
+ * @class: the same
+ */
+struct ether_batch {
+	struct sk_buff *skb;
+	struct ether_peer *ep;
+	u64 seq;
+	u32 units;
+	u8 class;
+};
+
+/**
  * struct ether_node - a node
  * @node: what the core sees
  * @port: where it is; NULL once it is stopped
@@ -122,7 +139,7 @@ struct ether_fault {
  * @self_work: operations with itself; holds @node
  * @lock: protects what follows
  * @stopped: takes nothing more
- * @sending: somebody sends what was built
+ * @sending: somebody sends what was built: @batch is his
  * @completing: somebody completes what was done
  * @host: the protocol's
  * @peers: by node id
@@ -130,6 +147,7 @@ struct ether_fault {
  * @nr_peers: how many
  * @spare: a peer for who connects to us next, or NULL
  * @active: peers that may have something to send
+ * @batch: frames built under one hold of the lock
  * @answers: frames to be sent at once
  * @done: operations to be completed, in order
  * @looks: entries of LISTs that were looked at in this hold of the lock
@@ -165,6 +183,7 @@ struct ether_node {
 	unsigned int nr_peers;
 	struct ether_peer *spare;
 	struct list_head active;
+	struct ether_batch batch[ETHER_BATCH];
 	struct sk_buff_head answers;
 	struct list_head done;
 	u32 looks;

@@ -12,8 +12,7 @@
 
 #include "ether.h"
 
-/* Frames built under one hold of the lock, and operations completed behind it */
-#define RUN_BATCH	16U
+/* Operations completed behind one hold of the lock */
 #define RUN_DONE	256U
 /* Batches, and time, until others have the CPU */
 #define RUN_ROUNDS	64U
@@ -28,34 +27,16 @@
 #define RUN_READS_NS	(100 * NSEC_PER_MSEC)
 
 /**
- * struct run_frame - what to tell the protocol if a frame could not be sent
- * @skb: the frame
- * @ep: to whom; NULL: nobody wants to know
- * @seq: as in struct dmanic_out
- * @units: the same
- * @class: the same
- */
-struct run_frame {
-	struct sk_buff *skb;
-	struct ether_peer *ep;
-	u64 seq;
-	u32 units;
-	u8 class;
-};
-
-/**
  * struct run - one batch
  * @sends: we are who sends
  * @completes: we are who completes
- * @nr: frames
- * @frame: they
+ * @nr: of en->batch
  * @done: operations to complete
  */
 struct run {
 	bool sends;
 	bool completes;
 	unsigned int nr;
-	struct run_frame frame[RUN_BATCH];
 	struct list_head done;
 };
 
@@ -81,7 +62,7 @@ static void run_arm(struct ether_peer *ep, u64 now)
 	hrtimer_start(&ep->timer, ns_to_ktime(ep->armed), HRTIMER_MODE_ABS_SOFT);
 }
 
-static void run_unsent(struct run_frame *frame, u64 now)
+static void run_unsent(struct ether_batch *frame, u64 now)
 {
 	struct dmanic_out out = {
 		.class = frame->class,
@@ -117,12 +98,12 @@ static bool run_refused(struct ether_peer *ep, const struct dmanic_out *out)
 static bool run_build(struct ether_peer *ep, struct run *run, u64 now)
 {
 	struct ether_node *en = ep->en;
-	struct run_frame *frame = &run->frame[run->nr];
+	struct ether_batch *frame = &en->batch[run->nr];
 	struct dmanic_out *out = &en->out;
 
 	if (!dmanic_peer_next(&ep->peer, now, out))
 		return false;
-	*frame = (struct run_frame) {
+	*frame = (struct ether_batch) {
 		.ep = ep, .seq = out->seq, .units = out->units, .class = out->class,
 	};
 	if (!run_refused(ep, out))
@@ -166,9 +147,9 @@ static void run_frames(struct ether_node *en, struct run *run, u64 now)
 	struct sk_buff *skb;
 	unsigned int tries;
 
-	while (run->nr < RUN_BATCH && (skb = __skb_dequeue(&en->answers)))
-		run->frame[run->nr++] = (struct run_frame) { .skb = skb };
-	for (tries = 0; tries < 2 * RUN_BATCH && run->nr < RUN_BATCH; tries++) {
+	while (run->nr < ETHER_BATCH && (skb = __skb_dequeue(&en->answers)))
+		en->batch[run->nr++] = (struct ether_batch) { .skb = skb };
+	for (tries = 0; tries < 2 * ETHER_BATCH && run->nr < ETHER_BATCH; tries++) {
 		ep = list_first_entry_or_null(&en->active, struct ether_peer, active);
 		if (!ep)
 			break;
@@ -214,8 +195,8 @@ static void run_do(struct ether_node *en, struct run *run)
 	unsigned int i, failed = 0;
 
 	for (i = 0; i < run->nr; i++) {
-		if (!dmanic_ether_frame_send(en->port, run->frame[i].skb))
-			run->frame[failed++] = run->frame[i];
+		if (!dmanic_ether_frame_send(en->port, en->batch[i].skb))
+			en->batch[failed++] = en->batch[i];
 	}
 	run->nr = failed;
 	if (run->completes)
@@ -227,12 +208,12 @@ static void run_done(struct ether_node *en, struct run *run, u64 now)
 {
 	unsigned int i;
 
+	for (i = 0; i < run->nr; i++)
+		run_unsent(&en->batch[i], now);
 	if (run->sends)
 		en->sending = false;
 	if (run->completes)
 		en->completing = false;
-	for (i = 0; i < run->nr; i++)
-		run_unsent(&run->frame[i], now);
 }
 
 /**

@@ -61,6 +61,7 @@ struct dmanic_ether_info {
  * @address: its MAC address; U64_MAX: not known
  * @incarnation: of it
  * @mtu: longest frame of both
+ * @frame: longest frame handed to the device: it is cut, unless the path carries it whole
  * @rtt_ns: smoothed round trip
  * @window: bytes that may be under way
  */
@@ -70,6 +71,7 @@ struct dmanic_peer_info {
 	u64 address;
 	u64 incarnation;
 	u32 mtu;
+	u32 frame;
 	u64 rtt_ns;
 	u64 window;
 };

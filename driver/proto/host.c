@@ -302,7 +302,6 @@ static enum dmanic_drop host_connected(struct dmanic_host *host,
 				       struct dmanic_peer **found)
 {
 	struct dmanic_peer *peer = host->env->find_tag(host, head->tag);
-	struct dmanic_ack ack;
 	enum dmanic_drop drop;
 
 	if (!peer) {
@@ -326,8 +325,8 @@ static enum dmanic_drop host_connected(struct dmanic_host *host,
 	case DMANIC_WIRE_DATA:
 		return dmanic_receive_data(peer, frame, head, now);
 	}
-	drop = dmanic_ack_decode(frame->head, head, &ack);
-	return drop ? drop : dmanic_ack_receive(peer, &ack, now);
+	drop = dmanic_ack_decode(frame->head, head, &host->ack);
+	return drop ? drop : dmanic_ack_receive(peer, &host->ack, now);
 }
 
 static enum dmanic_drop host_receive(struct dmanic_host *host,

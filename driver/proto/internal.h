@@ -105,7 +105,7 @@ void dmanic_tx_record(const struct dmanic_extent *extent, u32 skip, u32 units,
 		      struct dmanic_record *record);
 void dmanic_tx_forget(struct dmanic_tx *tx, const struct dmanic_xfer *xfer);
 void dmanic_tx_retire(struct dmanic_peer *peer, u8 class);
-void dmanic_sent_add(struct dmanic_tx *tx, u64 seq, u32 units, u64 now);
+void dmanic_sent_add(struct dmanic_tx *tx, u64 seq, u32 units, bool cut, u64 now);
 u32 dmanic_sent_find(const struct dmanic_tx *tx, u64 seq);
 void dmanic_sent_move(struct dmanic_tx *tx, u32 index, u8 state);
 

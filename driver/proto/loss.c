@@ -22,6 +22,18 @@
 #define LOSS_TAIL_PART		4U
 /* Lost so often while others arrived, a frame is too long */
 #define LOSS_TIMES		10U
+/* So often nothing came of frames that are to be cut, while others arrived */
+#define LOSS_CUTS		8U
+
+/* Something arrived: what does it say about frames that are to be cut */
+static void loss_cut(struct dmanic_peer *peer, const struct dmanic_sent *sent, u64 now)
+{
+	if (sent->cut)
+		peer->cuts_lost = 0;
+	else if (peer->cut_lost && ++peer->cuts_lost >= LOSS_CUTS)
+		dmanic_peer_degrade(peer, now);
+	peer->cut_lost = false;
+}
 
 /**
  * dmanic_loss_acked() - a frame arrived
@@ -36,6 +48,7 @@ void dmanic_loss_acked(struct dmanic_peer *peer, u8 class, const struct dmanic_s
 	struct dmanic_newest *newest = &peer->newest[class];
 	u64 rtt = now - sent->time;
 
+	loss_cut(peer, sent, now);
 	/* Sooner than possible: it was the frame before that arrived */
 	if (sent->again && rtt < peer->rate.rtt_min)
 		return;
@@ -54,8 +67,9 @@ static bool loss_long(struct dmanic_tx *tx, const struct dmanic_sent *sent)
 
 	if (sent->units <= DMANIC_WIRE_MTU_MIN)
 		return false;
+	/* A NOTIFY may be with it */
 	extent = dmanic_tx_find(tx, sent->seq);
-	return extent->seq + extent->units >= sent->seq + sent->units;
+	return extent->seq + extent->units + 1 >= sent->seq + sent->units;
 }
 
 /* It was lost once more: perhaps because of its length */
@@ -83,6 +97,7 @@ void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 	struct dmanic_tx *tx = &peer->tx[class];
 	struct dmanic_sent *sent = dmanic_sent_at(tx, index);
 
+	peer->cut_lost |= sent->cut;
 	loss_count(peer, tx, sent, now);
 	sent->resent = 0;
 	dmanic_sent_move(tx, index, DMANIC_SENT_LOST);

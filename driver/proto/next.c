@@ -195,7 +195,7 @@ static void next_finish(struct next *next, u64 now)
 		.records = next->records,
 	};
 	u8 flags = next->class == DMANIC_URGENT ? DMANIC_WIRE_URGENT : 0;
-	struct dmanic_ack ack;
+	struct dmanic_ack *ack = &peer->host->ack;
 
 	/* Who has nothing more, may not send more, or has no room, waits for the answer */
 	peer->unasked += next->end - next->seq;
@@ -210,8 +210,8 @@ static void next_finish(struct next *next, u64 now)
 	dmanic_ack_answered(peer, now);
 	if (next->told) {
 		flags |= DMANIC_WIRE_TOLD;
-		dmanic_ack_fill(peer, true, now, &ack);
-		dmanic_told_encode(out->head, &ack);
+		dmanic_ack_fill(peer, true, now, ack);
+		dmanic_told_encode(out->head, ack);
 	} else if (peer->wanted_at) {
 		/* What it waited for to go along with has gone without it */
 		peer->ack_now = true;
@@ -230,6 +230,11 @@ static void next_finish(struct next *next, u64 now)
 	if (next->limit != DMANIC_NEVER)
 		dmanic_peer_stats(peer)->data_again += pieces;
 	dmanic_rate_sent(peer, pieces * out->head_length + out->payload_length, now);
+}
+
+static bool next_is_cut(const struct next *next)
+{
+	return next->out->piece && next->out->payload_length > next->out->piece;
 }
 
 static void next_begin(struct next *next, u64 seq, u64 limit)
@@ -261,6 +266,7 @@ static bool next_again(struct next *next, u64 now)
 	if (!next_fill(next))
 		return false;
 	sent->resent = next->end - sent->seq;
+	sent->cut = next_is_cut(next);
 	next_finish(next, now);
 	if (next->end < end)
 		return true;
@@ -300,7 +306,7 @@ static bool next_new(struct next *next, u64 now)
 		piece = next->end - seq;
 		if (most)
 			piece = min(piece, most);
-		dmanic_sent_add(tx, seq, piece, now);
+		dmanic_sent_add(tx, seq, piece, next_is_cut(next), now);
 	}
 	return true;
 }
@@ -350,10 +356,10 @@ static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 
 static void next_ack(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 {
-	struct dmanic_ack ack;
+	struct dmanic_ack *ack = &peer->host->ack;
 
-	dmanic_ack_fill(peer, false, now, &ack);
-	out->head_length = dmanic_ack_encode(out->head, peer->remote_tag, &ack);
+	dmanic_ack_fill(peer, false, now, ack);
+	out->head_length = dmanic_ack_encode(out->head, peer->remote_tag, ack);
 }
 
 static bool next_open(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)

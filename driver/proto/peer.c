@@ -150,6 +150,9 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	dmanic_xfer_ids(peer);
 	peer->their_mtu = DMANIC_WIRE_FRAME_MAX;
 	peer->path = DMANIC_WIRE_FRAME_MAX;
+	peer->cut_lost = false;
+	peer->cuts_lost = 0;
+	peer->single = false;
 	peer->path_at = 0;
 	dmanic_peer_set_mtu(peer);
 	peer->hello_now = false;
@@ -289,7 +292,7 @@ void dmanic_peer_set_mtu(struct dmanic_peer *peer)
 		peer->ack_now = true;
 	peer->own_mtu = config->mtu;
 	peer->mtu = min3(config->mtu, peer->their_mtu, peer->path);
-	peer->super = max(config->super, peer->mtu);
+	peer->super = peer->single ? peer->mtu : max(config->super, peer->mtu);
 }
 
 /**
@@ -303,9 +306,14 @@ void dmanic_peer_degrade(struct dmanic_peer *peer, u64 now)
 {
 	u32 path = max(peer->mtu / 2, DMANIC_WIRE_MTU_MIN);
 
-	if (path >= peer->mtu)
+	/* Something may lose what is to be cut, and carry what is not */
+	peer->cuts_lost = 0;
+	if (peer->super > peer->mtu)
+		peer->single = true;
+	else if (path < peer->mtu)
+		peer->path = path;
+	else
 		return;
-	peer->path = path;
 	peer->path_at = now;
 	dmanic_peer_set_mtu(peer);
 	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_DEGRADED);

@@ -346,6 +346,7 @@ enum dmanic_sent_state {
  * @excused: it is known why it was lost last, and its length is not the reason
  * @alone: it arrived with a wrong checksum: its records go out one by one, so that it
  *	is seen whose is wrong
+ * @cut: it went out last in a frame that is to be cut
  */
 struct dmanic_sent {
 	u64 seq;
@@ -360,6 +361,7 @@ struct dmanic_sent {
 	bool again;
 	bool excused;
 	bool alone;
+	bool cut;
 };
 
 /**
@@ -626,6 +628,7 @@ struct dmanic_allowance {
  * @inits: to INITs
  * @resets: to frames of no connection
  * @stats: counters
+ * @ack: the one at hand: too long for the stack, which kernels fill with zeros
  */
 struct dmanic_host {
 	const struct dmanic_env *env;
@@ -638,6 +641,7 @@ struct dmanic_host {
 	struct dmanic_allowance inits;
 	struct dmanic_allowance resets;
 	struct dmanic_proto_stats stats;
+	struct dmanic_ack ack;
 };
 
 /**
@@ -671,7 +675,10 @@ enum dmanic_peer_state {
  * @their_mtu: longest frame it takes
  * @own_mtu: longest frame we take, as it was told
  * @path: longest frame that is not known to get lost on the way
- * @path_at: when that was found out
+ * @cut_lost: something was lost of a frame that is to be cut, and nothing arrived
+ * @cuts_lost: so often in a row, and others arrived then
+ * @single: none longer than @mtu reaches it: the link is not to cut any
+ * @path_at: when one of these was found out
  * @mtu: least of these
  * @super: longest frame to hand to the link
  * @features: of both
@@ -748,6 +755,9 @@ struct dmanic_peer {
 	u32 their_mtu;
 	u32 own_mtu;
 	u32 path;
+	bool cut_lost;
+	u8 cuts_lost;
+	bool single;
 	u64 path_at;
 	u32 mtu;
 	u32 super;

@@ -290,11 +290,11 @@ static bool receive_records(struct dmanic_peer *peer, u8 class,
 static enum dmanic_drop receive_told(struct dmanic_peer *peer,
 				     const struct dmanic_frame *frame, u64 now)
 {
-	struct dmanic_ack ack;
+	struct dmanic_ack *ack = &peer->host->ack;
 	enum dmanic_drop drop;
 
-	drop = dmanic_told_decode(frame->head, &ack);
-	return drop ? drop : dmanic_ack_receive(peer, &ack, now);
+	drop = dmanic_told_decode(frame->head, ack);
+	return drop ? drop : dmanic_ack_receive(peer, ack, now);
 }
 
 /**

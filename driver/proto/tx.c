@@ -273,9 +273,10 @@ static void sent_append(struct dmanic_tx *tx, u32 index, u8 state)
  * @tx: the stream; there is room in its ring
  * @seq: first
  * @units: how many
+ * @cut: in a frame that is to be cut
  * @now: when
  */
-void dmanic_sent_add(struct dmanic_tx *tx, u64 seq, u32 units, u64 now)
+void dmanic_sent_add(struct dmanic_tx *tx, u64 seq, u32 units, bool cut, u64 now)
 {
 	u32 index = tx->sent_tail++ & tx->sent_mask;
 
@@ -283,6 +284,7 @@ void dmanic_sent_add(struct dmanic_tx *tx, u64 seq, u32 units, u64 now)
 		.seq = seq,
 		.time = now,
 		.units = units,
+		.cut = cut,
 	};
 	sent_append(tx, index, DMANIC_SENT_FLYING);
 }

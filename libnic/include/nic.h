@@ -168,6 +168,7 @@ enum nic_news_event {
 	NIC_NEWS_PEER_RIVAL = 10,
 	NIC_NEWS_LINK_DOWN = 11,
 	NIC_NEWS_LINK_UP = 12,
+	NIC_NEWS_PEER_DEGRADED = 13,
 };
 
 /**

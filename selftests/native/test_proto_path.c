@@ -15,15 +15,20 @@
 static u8 source[PAIR_MEMORY];
 static struct dmanic_xfer xfer[64];
 
-static void begin(u32 mtu)
+static void begin_with(u32 mtu, u32 super)
 {
-	struct dmanic_proto_config config = { .mtu = mtu, .super = mtu };
+	struct dmanic_proto_config config = { .mtu = mtu, .super = super };
 	u32 i;
 
 	for (i = 0; i < sizeof(source); i++)
 		source[i] = i * 7 + i / 256;
 	pair_begin_with(config);
 	pair_connect();
+}
+
+static void begin(u32 mtu)
+{
+	begin_with(mtu, mtu);
 }
 
 static void put(u32 i, u64 length, u64 offset)
@@ -68,6 +73,69 @@ TEST(path__large_frames_get_lost)
 	put(1, 60000, 0);
 	pass(10 * PAIR_MS, 1500, true);
 	EXPECT_EQ(pair[0].completed, 2);
+	pair_end();
+}
+
+/* Something on the way takes frames of the path's size, and none that is to be cut */
+static void cut_frames_get_lost(bool notifies)
+{
+	u32 i;
+
+	begin_with(1500, 65535);
+	pair_uncut = true;
+	for (i = 0; i < 10; i++) {
+		xfer[i] = pair_write(source, 60000, 0);
+		xfer[i].notifies = notifies;
+		pair_submit(0, &xfer[i]);
+		pass(200 * PAIR_MS, 1500, true);
+		EXPECT_EQ(pair[0].completed, i + 1);
+		EXPECT_EQ(xfer[i].status, 0);
+		EXPECT_EQ(pair[1].notified, (i + 1) * notifies);
+	}
+	EXPECT(!memcmp(pair[1].memory, source, 60000));
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+	EXPECT_EQ(pair[0].peer->super, 1500);
+	EXPECT_EQ(pair[0].peer->mtu, 1500);
+	pair_uncut = false;
+	pair_end();
+}
+
+TEST(path__cut_frames_get_lost)
+{
+	cut_frames_get_lost(false);
+	cut_frames_get_lost(true);
+}
+
+/* Nor do they when all get lost for a while, or some of them always */
+TEST(path__loss_of_cut_frames_does_not_degrade)
+{
+	u32 i;
+
+	begin_with(1500, 65535);
+	for (i = 0; i < 60; i++) {
+		pair_uncut = i % 7 != 6;
+		xfer[i] = pair_write(source, 20000, 0);
+		pair_submit(0, &xfer[i]);
+		pass(50 * PAIR_MS, 1500, true);
+		EXPECT_EQ(pair[0].completed, i + 1);
+	}
+	pair_uncut = false;
+	EXPECT_EQ(pair[0].event, 0);
+	EXPECT_EQ(pair[0].peer->super, 65535);
+	pair_end();
+}
+
+/* Both: what is cut gets lost, and what is longer than 800 bytes */
+TEST(path__degrades_twice)
+{
+	begin_with(1500, 65535);
+	pair_uncut = true;
+	put(0, 60000, 0);
+	pass(1800 * PAIR_MS, 800, true);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT(pair[0].peer->mtu <= 800);
+	pair_uncut = false;
 	pair_end();
 }
 
