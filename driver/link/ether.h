@@ -38,7 +38,7 @@
  *	                   Held while frames are received and built, never while
  *	                   one is sent or an operation completed.
  *
- * One at a time sends for a node (en->sending), and one completes (en->completing), so
+ * One at a time sends for a node (en->sending), and one completes (en->completer), so
  * that both are done in order; everybody else leaves what is to be done under en->lock
  * and goes. Who does has softirqs off, so a grace period of RCU waits for him.
  *
@@ -140,7 +140,7 @@ struct ether_batch {
  * @lock: protects what follows
  * @stopped: takes nothing more
  * @sending: somebody sends what was built: @batch is his
- * @completing: somebody completes what was done
+ * @completer: who completes what was done, as current; NULL: nobody
  * @host: the protocol's
  * @peers: by node id
  * @tags: by the tag in frames to us; readers use RCU, too
@@ -176,7 +176,7 @@ struct ether_node {
 	spinlock_t lock; /* protects what follows */
 	bool stopped;
 	bool sending;
-	bool completing;
+	struct task_struct *completer;
 	struct dmanic_host host;
 	DECLARE_HASHTABLE(peers, ETHER_HASH_BITS);
 	DECLARE_HASHTABLE(tags, ETHER_HASH_BITS);

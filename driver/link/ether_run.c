@@ -109,7 +109,7 @@ static bool run_build(struct ether_peer *ep, struct run *run, u64 now)
 	if (!run_refused(ep, out))
 		frame->skb = dmanic_ether_frame_build(en, out);
 	if (frame->skb) {
-		/* One way for a connection, where a device, a bond or RPS has several */
+		/* RPS, and devices that ask for it, keep those of a connection together */
 		skb_set_hash(frame->skb, ep->hash, PKT_HASH_TYPE_L4);
 		run->nr++;
 	} else {
@@ -179,18 +179,33 @@ static bool run_collect(struct ether_node *en, struct run *run, u64 now)
 		run_frames(en, run, now);
 		dmanic_ether_resume(en);
 	}
-	if (!en->completing)
+	if (!en->completer)
 		run_take_done(en, run);
 	run->sends = run->nr;
 	run->completes = !list_empty(&run->done);
 	en->sending |= run->sends;
-	en->completing |= run->completes;
+	if (run->completes)
+		en->completer = current;
 	return run->sends || run->completes || (may_send && !list_empty(&en->active)) ||
 	       !list_empty(&en->resumed) || !list_empty(&en->behind);
 }
 
-/* Without the lock, in order */
-static void run_do(struct ether_node *en, struct run *run)
+/* Others may send; under the lock */
+static void run_sent(struct ether_node *en, struct run *run)
+{
+	u64 now = run->nr ? ktime_get_ns() : 0;
+	unsigned int i;
+
+	if (!run->sends)
+		return;
+	for (i = 0; i < run->nr; i++)
+		run_unsent(&en->batch[i], now);
+	run->sends = false;
+	en->sending = false;
+}
+
+/* Without the lock, in order; what could not be sent is left */
+static void run_send(struct ether_node *en, struct run *run)
 {
 	unsigned int i, failed = 0;
 
@@ -199,21 +214,24 @@ static void run_do(struct ether_node *en, struct run *run)
 			en->batch[failed++] = en->batch[i];
 	}
 	run->nr = failed;
-	if (run->completes)
-		dmanic_queue_complete(&run->done);
 }
 
-/* Under the lock again */
-static void run_done(struct ether_node *en, struct run *run, u64 now)
+/* Without the lock, which is taken */
+static void run_do(struct ether_node *en, struct run *run)
 {
-	unsigned int i;
-
-	for (i = 0; i < run->nr; i++)
-		run_unsent(&en->batch[i], now);
-	if (run->sends)
-		en->sending = false;
+	run_send(en, run);
+	if (run->completes) {
+		if (run->sends) {
+			spin_lock(&en->lock);
+			run_sent(en, run);
+			spin_unlock(&en->lock);
+		}
+		dmanic_queue_complete(&run->done);
+	}
+	spin_lock(&en->lock);
+	run_sent(en, run);
 	if (run->completes)
-		en->completing = false;
+		en->completer = NULL;
 }
 
 /**
@@ -230,7 +248,8 @@ void dmanic_ether_run(struct ether_node *en)
 	INIT_LIST_HEAD(&run.done);
 	local_bh_disable();
 	spin_lock(&en->lock);
-	if (run_nothing(en))
+	/* Whom completing led back here looks again behind that */
+	if (run_nothing(en) || en->completer == current)
 		goto out_unlock;
 	begin = ktime_get_ns();
 	now = begin;
@@ -238,9 +257,7 @@ void dmanic_ether_run(struct ether_node *en)
 	for (rounds = 0; run_collect(en, &run, now); rounds++) {
 		spin_unlock(&en->lock);
 		run_do(en, &run);
-		spin_lock(&en->lock);
 		now = ktime_get_ns();
-		run_done(en, &run, now);
 		more = !en->stopped &&
 		       (rounds == RUN_ROUNDS || now - begin > RUN_NS);
 		if (more)
@@ -287,7 +304,8 @@ static bool run_again_later(struct ether_peer *ep, u64 now)
 {
 	u64 at = dmanic_peer_deadline(&ep->peer);
 
-	if (at <= now || at == DMANIC_NEVER)
+	/* Somebody started it meanwhile: it has its place in a tree, by its time */
+	if (at <= now || at == DMANIC_NEVER || hrtimer_is_queued(&ep->timer))
 		return false;
 	ep->armed = max(at, now + RUN_SLACK_NS);
 	hrtimer_set_expires(&ep->timer, ns_to_ktime(ep->armed));

@@ -27,9 +27,6 @@
 /* After so many answers in a row it waits for the next, but not longer than that */
 #define ACK_TALK		4
 #define ACK_HOLD_PART		8U	/* of the least time-out */
-#define ACK_HOLD_NS		1000000ULL
-/* Nor when this much came, and more may follow */
-#define ACK_TALK_UNITS		16384U
 /* When that was in vain, after so many more; twice as many if it was before, mostly */
 #define ACK_VAIN		16
 #define ACK_VAIN_MAX		6U
@@ -138,7 +135,7 @@ static u32 ack_ranges(struct dmanic_rx *rx, struct dmanic_ack *ack, u32 first, u
  * @peer: it
  *
  * So soon has that to follow what came. It comes before the other side sends the end
- * of what it sent again, which holds back as long itself.
+ * of what it sent again, whatever that holds back itself.
  *
  * Return: nanoseconds.
  */
@@ -146,7 +143,7 @@ u64 dmanic_ack_hold(const struct dmanic_peer *peer)
 {
 	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
 
-	return clamp(config->rto_ns / ACK_HOLD_PART, config->ack_ns, ACK_HOLD_NS);
+	return clamp(config->rto_ns / ACK_HOLD_PART, config->ack_ns, DMANIC_ACK_HOLD_NS);
 }
 
 /* Nothing is missing and nothing was corrupt: it may go along with data */
@@ -165,8 +162,8 @@ static bool ack_plain(const struct dmanic_peer *peer)
  * @last: it has nothing to send
  * @now: time
  *
- * It has that at once, unless nothing more is to come or what came is little, and data of
- * ours keeps following: then the two go in one frame.
+ * It has that at once, unless nothing more is to come and data of ours keeps following:
+ * then the two go in one frame.
  */
 void dmanic_ack_wanted(struct dmanic_peer *peer, bool last, u64 now)
 {
@@ -175,8 +172,7 @@ void dmanic_ack_wanted(struct dmanic_peer *peer, bool last, u64 now)
 	peer->told_at = 0;
 	if (!peer->wanted_at)
 		peer->wanted_at = now;
-	if (peer->talk < ACK_TALK || (!last && peer->ack_units > ACK_TALK_UNITS) ||
-	    !ack_plain(peer))
+	if (peer->talk < ACK_TALK || !last || !ack_plain(peer))
 		peer->ack_now = true;
 	else
 		peer->ack_at = min(peer->ack_at, now + dmanic_ack_hold(peer));

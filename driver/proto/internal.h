@@ -127,6 +127,8 @@ static inline struct dmanic_sent *dmanic_sent_at(const struct dmanic_tx *tx, u32
 }
 
 /* ack.c */
+/* No acknowledgment is held back for longer, whatever the other side's times are */
+#define DMANIC_ACK_HOLD_NS	1000000ULL
 void dmanic_ack_wanted(struct dmanic_peer *peer, bool last, u64 now);
 void dmanic_ack_late(struct dmanic_peer *peer, u64 now);
 u64 dmanic_ack_hold(const struct dmanic_peer *peer);
@@ -155,7 +157,7 @@ u64 dmanic_rate_room(struct dmanic_peer *peer, u8 class, u64 now);
 u32 dmanic_rate_ask(const struct dmanic_peer *peer);
 bool dmanic_rate_clean(const struct dmanic_peer *peer);
 void dmanic_rate_lost(struct dmanic_peer *peer, u32 units);
-u64 dmanic_rate_due(const struct dmanic_peer *peer);
+u64 dmanic_rate_due(struct dmanic_peer *peer, u64 now);
 void dmanic_rate_sent(struct dmanic_peer *peer, u32 bytes, u64 now);
 
 #endif /* DMANIC_PROTO_INTERNAL_H */

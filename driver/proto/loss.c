@@ -60,16 +60,19 @@ void dmanic_loss_acked(struct dmanic_peer *peer, u8 class, const struct dmanic_s
 	newest->rtt = rtt;
 }
 
-/* Only what is long can be too long. Of several records some may have had no room. */
+/*
+ * Only what is long can be too long: data, and perhaps a NOTIFY behind them. Of several
+ * records some may have had no room.
+ */
 static bool loss_long(struct dmanic_tx *tx, const struct dmanic_sent *sent)
 {
+	u64 first = max(sent->seq, tx->una), end = sent->seq + sent->units;
 	const struct dmanic_extent *extent;
 
-	if (sent->units <= DMANIC_WIRE_MTU_MIN)
+	if (end <= first + DMANIC_WIRE_MTU_MIN)
 		return false;
-	/* A NOTIFY may be with it */
-	extent = dmanic_tx_find(tx, sent->seq);
-	return extent->seq + extent->units + 1 >= sent->seq + sent->units;
+	extent = dmanic_tx_find(tx, first);
+	return dmanic_record_data(extent->type) && extent->seq + extent->units + 1 >= end;
 }
 
 /* It was lost once more: perhaps because of its length */
@@ -160,7 +163,7 @@ static u64 loss_tail_at(const struct dmanic_peer *peer)
 	if (peer->tail_probed || !peer->rate.srtt)
 		return DMANIC_NEVER;
 	return peer->progress +
-	       max(2 * peer->rate.srtt + dmanic_ack_hold(peer), least);
+	       max(2 * peer->rate.srtt + DMANIC_ACK_HOLD_NS, least);
 }
 
 static u64 loss_timeout_at(const struct dmanic_peer *peer)

@@ -183,10 +183,41 @@ static bool next_fill(struct next *next)
 	return next->records;
 }
 
+/* Nothing of the stream can go out behind this before the other side tells something */
+static bool next_stuck(struct next *next, u32 pieces)
+{
+	const struct dmanic_tx *tx = &next->peer->tx[next->class];
+
+	if (next->limit != DMANIC_NEVER)
+		return !dmanic_tx_more(tx);
+	return !next_unit(next) || tx->sent_tail - tx->sent_head + pieces > tx->sent_mask;
+}
+
+/*
+ * Whether it waits for the answer: when nothing more can go out, be it for room, or after a
+ * part of what may be under way. LAST: nothing of it is to go out.
+ */
+static u8 next_asks(struct next *next, u32 pieces)
+{
+	struct dmanic_peer *peer = next->peer;
+	u64 units = next->end - next->seq;
+	bool room = units + peer->mtu <= next->room;
+
+	if (next->class == DMANIC_BULK)
+		peer->unasked += units;
+	if (!next_stuck(next, pieces) && room && peer->unasked < dmanic_rate_ask(peer))
+		return 0;
+	if (next->class == DMANIC_BULK)
+		peer->unasked = 0;
+	if (room && !dmanic_tx_any(&peer->tx[DMANIC_URGENT]) &&
+	    !dmanic_tx_any(&peer->tx[DMANIC_BULK]))
+		return DMANIC_WIRE_NOW | DMANIC_WIRE_LAST;
+	return DMANIC_WIRE_NOW;
+}
+
 static void next_finish(struct next *next, u64 now)
 {
 	struct dmanic_peer *peer = next->peer;
-	struct dmanic_tx *tx = &peer->tx[next->class];
 	struct dmanic_out *out = next->out;
 	u32 pieces = out->piece ? DIV_ROUND_UP(out->payload_length, out->piece) : 1;
 	struct dmanic_data data = {
@@ -197,16 +228,7 @@ static void next_finish(struct next *next, u64 now)
 	u8 flags = next->class == DMANIC_URGENT ? DMANIC_WIRE_URGENT : 0;
 	struct dmanic_ack *ack = &peer->host->ack;
 
-	/* Who has nothing more, may not send more, or has no room, waits for the answer */
-	peer->unasked += next->end - next->seq;
-	if (!dmanic_tx_more(tx))
-		flags |= DMANIC_WIRE_LAST;
-	if (flags & DMANIC_WIRE_LAST || next->end - next->seq + peer->mtu > next->room ||
-	    peer->unasked >= dmanic_rate_ask(peer) || !peer->nr_free ||
-	    !dmanic_tx_room(peer, tx)) {
-		flags |= DMANIC_WIRE_NOW;
-		peer->unasked = 0;
-	}
+	flags |= next_asks(next, pieces);
 	dmanic_ack_answered(peer, now);
 	if (next->told) {
 		flags |= DMANIC_WIRE_TOLD;
@@ -314,7 +336,7 @@ static bool next_new(struct next *next, u64 now)
 /* It waits for its time; what is urgent does not wait for the pace of what is not */
 static bool next_held(struct dmanic_peer *peer, u8 class, u64 now)
 {
-	u64 due = class == DMANIC_URGENT ? peer->unsent_until : dmanic_rate_due(peer);
+	u64 due = class == DMANIC_URGENT ? peer->unsent_until : dmanic_rate_due(peer, now);
 
 	if (due <= now)
 		return false;

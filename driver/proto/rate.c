@@ -97,7 +97,7 @@ u64 dmanic_rate_rto(const struct dmanic_peer *peer)
 
 	if (!rate->srtt)
 		return 4 * least;
-	return max(rate->srtt + 4 * rate->rttvar + dmanic_ack_hold(peer), least);
+	return max(rate->srtt + 4 * rate->rttvar + DMANIC_ACK_HOLD_NS, least);
 }
 
 /* Of the round so far, as rate->loss */
@@ -258,17 +258,21 @@ static u64 rate_speed(const struct dmanic_rate *rate)
 /**
  * dmanic_rate_due() - when something more may go out
  * @peer: to whom
+ * @now: time
  *
  * What goes out in a quarter of a round trip may do so at once, and a few messages'
  * worth always: that fits into the queues on the way, and a timer costs more.
  *
  * Return: time.
  */
-u64 dmanic_rate_due(const struct dmanic_peer *peer)
+u64 dmanic_rate_due(struct dmanic_peer *peer, u64 now)
 {
-	const struct dmanic_rate *rate = &peer->rate;
-	u64 burst = max(rate->srtt / 4, RATE_BURST * rate->srtt / rate_speed(rate));
+	struct dmanic_rate *rate = &peer->rate;
+	u64 speed = rate_speed(rate), burst;
 
+	burst = max(rate->srtt / 4, RATE_BURST * rate->srtt / speed);
+	/* It went out when a round trip was longer: that is over */
+	rate->pace = min(rate->pace, now + burst + DMANIC_WIRE_FRAME_MAX * rate->srtt / speed);
 	return max(rate->pace - min(rate->pace, burst), peer->unsent_until);
 }
 

@@ -106,6 +106,28 @@ TEST(path__cut_frames_get_lost)
 	cut_frames_get_lost(true);
 }
 
+/* The same after so much that arrived that a large frame is noted as one */
+TEST(path__cut_frames_get_lost_where_none_did)
+{
+	u32 i, rounds = 200;
+
+	begin_with(1500, 65535);
+	for (i = 0; i < rounds; i++) {
+		pair_uncut = i >= rounds - 10;
+		xfer[0] = pair_write(source, 60000, 0);
+		xfer[0].notifies = true;
+		pair_submit(0, &xfer[0]);
+		pass(pair_uncut ? 400 * PAIR_MS : PAIR_MS, 1500, true);
+		ASSERT_EQ(pair[0].completed, i + 1);
+		ASSERT_EQ(xfer[0].status, 0);
+	}
+	pair_uncut = false;
+	EXPECT_EQ(pair[1].notified, rounds);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+	EXPECT_EQ(pair[0].peer->mtu, 1500);
+	pair_end();
+}
+
 /* Nor do they when all get lost for a while, or some of them always */
 TEST(path__loss_of_cut_frames_does_not_degrade)
 {
