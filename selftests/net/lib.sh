@@ -153,6 +153,12 @@ traffic() { # TIME
 		--op put,get --time "$1" --samples 5
 }
 
+# Somebody in a namespace listens to a family of generic netlink
+# shellcheck disable=SC2016 # awk has words with a dollar, too
+listening() { # NAMESPACE
+	[ -n "$(ip netns exec "$1" awk '$2 == 16 && $4 !~ /^0*$/' /proc/net/netlink)" ]
+}
+
 # One case: its function has the name with _ for __, and says why it failed
 case_run() { # NAME [SHOWN-AS]
 	local said status=0
