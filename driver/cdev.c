@@ -186,12 +186,18 @@ static int ctx_irq_create(void *object, void *arg, struct dmanic_late *late)
 	return dmanic_irq_create(object, arg, late);
 }
 
+static int ctx_news_eventfd(void *object, void *arg, struct dmanic_late *late)
+{
+	return dmanic_news_eventfd(object, arg);
+}
+
 #define CTX_IOCTL(_ioctl, _struct, _fn, _undo) \
 	{ _ioctl, sizeof(struct _struct), sizeof(struct _struct), _fn, _undo, false }
 #define CTX_IOCTL_IN(_ioctl, _struct, _fn) \
 	{ _ioctl, sizeof(struct _struct), sizeof(struct _struct), _fn, NULL, true }
 
 static const struct dmanic_ioctl ctx_ioctls[] = {
+	CTX_IOCTL_IN(DMANIC_IOC_NEWS_EVENTFD, dmanic_news_eventfd, ctx_news_eventfd),
 	CTX_IOCTL(DMANIC_IOC_QUERY, dmanic_query, ctx_query, NULL),
 	CTX_IOCTL(DMANIC_IOC_SEGMENT_CREATE, dmanic_segment_create,
 		  ctx_segment_create, ctx_segment_create_undo),

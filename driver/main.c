@@ -23,6 +23,7 @@ static_assert(sizeof(struct dmanic_connect) == 160);
 static_assert(sizeof(struct dmanic_disconnect) == 16);
 static_assert(sizeof(struct dmanic_queue_create) == 72);
 static_assert(sizeof(struct dmanic_irq_create) == 144);
+static_assert(sizeof(struct dmanic_news_eventfd) == 16);
 static_assert(sizeof(struct dmanic_enter) == 32);
 static_assert(sizeof(struct dmanic_irq_wait) == 32);
 static_assert(sizeof(struct dmanic_list_entry) == 24);

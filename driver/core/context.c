@@ -73,6 +73,7 @@ void dmanic_ctx_destroy(struct dmanic_ctx *ctx)
 	dmanic_account_give(ctx, DMANIC_KIND_CONTEXT);
 	dmanic_account_put(node, ctx->account);
 	mutex_unlock(&node->lock);
+	dmanic_news_free(ctx);
 	kfree(ctx);
 }
 

@@ -384,14 +384,16 @@ static inline bool dmanic_range_ok(u64 size, u64 offset, u64 length)
  * @reader: one reads at a time; may fault
  * @lock: protects what follows; innermost
  * @wait: who polls
+ * @eventfd: signalled for each, or NULL
  * @told: how many there were
  * @read: how many of them were read, or overwritten
  * @kept: the i-th is kept[i % DMANIC_NEWS_KEPT]
  */
 struct dmanic_ctx_news {
 	struct mutex reader; /* one reads at a time */
-	spinlock_t lock; /* protects told, read, kept */
+	spinlock_t lock; /* protects eventfd, told, read, kept */
 	wait_queue_head_t wait;
+	struct eventfd_ctx *eventfd;
 	u64 told;
 	u64 read;
 	struct dmanic_news kept[DMANIC_NEWS_KEPT];
@@ -430,8 +432,10 @@ int dmanic_ctx_query(struct dmanic_ctx *ctx, struct dmanic_query *query);
 /* ---- news (news.c) ---- */
 
 void dmanic_news_init(struct dmanic_ctx *ctx);
+void dmanic_news_free(struct dmanic_ctx *ctx);
 void dmanic_news_tell(struct dmanic_node *node, enum dmanic_event event, u32 id);
 void dmanic_news_set_dead(struct dmanic_ctx *ctx);
+int dmanic_news_eventfd(struct dmanic_ctx *ctx, const struct dmanic_news_eventfd *arg);
 ssize_t dmanic_news_read(struct dmanic_ctx *ctx, char __user *to, size_t bytes);
 __poll_t dmanic_news_poll(struct dmanic_ctx *ctx, struct file *file, poll_table *table);
 

@@ -6,9 +6,11 @@
  * spinlock, and overwrites the oldest. Who reads copies out first and touches his
  * memory afterwards, so that nobody can hold others up by a page that does not come.
  */
+#include <linux/eventfd.h>
 #include <linux/poll.h>
 #include <linux/uaccess.h>
 
+#include "compat.h"
 #include "dmanic.h"
 
 /**
@@ -22,6 +24,23 @@ void dmanic_news_init(struct dmanic_ctx *ctx)
 	init_waitqueue_head(&ctx->news.wait);
 }
 
+/**
+ * dmanic_news_free() - the context goes
+ * @ctx: the context, in no list any more
+ */
+void dmanic_news_free(struct dmanic_ctx *ctx)
+{
+	if (ctx->news.eventfd)
+		eventfd_ctx_put(ctx->news.eventfd);
+}
+
+/* Under news->lock */
+static void news_signal(struct dmanic_ctx_news *news)
+{
+	if (news->eventfd)
+		dmanic_eventfd_signal(news->eventfd);
+}
+
 static void news_add(struct dmanic_ctx_news *news, enum dmanic_event event, u32 id)
 {
 	spin_lock(&news->lock);
@@ -33,6 +52,7 @@ static void news_add(struct dmanic_ctx_news *news, enum dmanic_event event, u32 
 	WRITE_ONCE(news->told, news->told + 1);
 	if (news->told - news->read > DMANIC_NEWS_KEPT)
 		WRITE_ONCE(news->read, news->told - DMANIC_NEWS_KEPT);
+	news_signal(news);
 	spin_unlock(&news->lock);
 	wake_up_interruptible_poll(&news->wait, EPOLLIN | EPOLLRDNORM);
 }
@@ -74,7 +94,50 @@ void dmanic_news_tell(struct dmanic_node *node, enum dmanic_event event, u32 id)
  */
 void dmanic_news_set_dead(struct dmanic_ctx *ctx)
 {
+	spin_lock(&ctx->news.lock);
+	news_signal(&ctx->news);
+	spin_unlock(&ctx->news.lock);
 	wake_up_all(&ctx->news.wait);
+}
+
+/**
+ * dmanic_news_eventfd() - DMANIC_IOC_NEWS_EVENTFD
+ * @ctx: the context
+ * @arg: from the user
+ *
+ * Return: 0; -EOPNOTSUPP; -EBADF; -EINVAL it is no eventfd; -ENODEV.
+ */
+int dmanic_news_eventfd(struct dmanic_ctx *ctx, const struct dmanic_news_eventfd *arg)
+{
+	struct dmanic_ctx_news *news = &ctx->news;
+	struct eventfd_ctx *eventfd = NULL, *before;
+
+	if (arg->flags || arg->reserved)
+		return -EOPNOTSUPP;
+	if (arg->eventfd < -1)
+		return -EINVAL;
+	if (arg->eventfd >= 0)
+		eventfd = eventfd_ctx_fdget(arg->eventfd);
+	if (IS_ERR(eventfd))
+		return PTR_ERR(eventfd);
+	/* The device goes before its contexts are told, or finds the new one */
+	mutex_lock(&ctx->node->lock);
+	if (ctx->node->dead) {
+		mutex_unlock(&ctx->node->lock);
+		if (eventfd)
+			eventfd_ctx_put(eventfd);
+		return -ENODEV;
+	}
+	spin_lock(&news->lock);
+	before = news->eventfd;
+	news->eventfd = eventfd;
+	if (news->told != news->read)
+		news_signal(news);
+	spin_unlock(&news->lock);
+	mutex_unlock(&ctx->node->lock);
+	if (before)
+		eventfd_ctx_put(before);
+	return 0;
 }
 
 /* As many as there are, at most @most; they stay */

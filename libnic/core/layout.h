@@ -140,6 +140,12 @@ NIC_AT(dmanic_connect, rights, 116);
 NIC_AT(dmanic_connect, length, 120);
 NIC_AT(dmanic_connect, refusal, 128);
 
+NIC_SIZE(dmanic_news_eventfd, 16);
+NIC_AT(dmanic_news_eventfd, size, 0);
+NIC_AT(dmanic_news_eventfd, flags, 4);
+NIC_AT(dmanic_news_eventfd, eventfd, 8);
+NIC_AT(dmanic_news_eventfd, reserved, 12);
+
 NIC_SIZE(dmanic_disconnect, 16);
 NIC_AT(dmanic_disconnect, size, 0);
 NIC_AT(dmanic_disconnect, flags, 4);

@@ -37,6 +37,20 @@ int nic_news_poll(struct nic_ctx *ctx, struct nic_news *news, unsigned int max)
 	return nic_fail(ctx, -errno, NULL, "ask %s for news", ctx->info.name);
 }
 
+int nic_news_eventfd(struct nic_ctx *ctx, int eventfd)
+{
+	struct dmanic_news_eventfd arg = { .size = sizeof(arg), .eventfd = eventfd };
+	int ret = nic_ioctl(ctx->fd, DMANIC_IOC_NEWS_EVENTFD, &arg);
+
+	if (ret == -ENOTTY)
+		return nic_fail(ctx, -EOPNOTSUPP, "the driver is older than the library; install a newer dmanic.ko",
+				"have news of %s told to an eventfd", ctx->info.name);
+	if (ret)
+		return nic_fail(ctx, ret, ret == -EINVAL ? "it is no eventfd" : NULL,
+				"have news of %s told to descriptor %d", ctx->info.name, eventfd);
+	return 0;
+}
+
 const char *nic_news_name(unsigned int event)
 {
 	static const char * const names[] = {

@@ -200,6 +200,20 @@ int nic_ctx_fd(const struct nic_ctx *ctx);
 int nic_news_poll(struct nic_ctx *ctx, struct nic_news *news, unsigned int max);
 
 /**
+ * nic_news_eventfd() - have an eventfd signalled by news of nodes
+ * @ctx: the context
+ * @eventfd: instead of the one before; -1: none. Borrowed for the call; it may be closed
+ *	afterwards.
+ *
+ * For programs that sleep on one eventfd for many things. It is signalled for each of the
+ * news, at once if some were not taken, and when the device is removed.
+ *
+ * Return: 0; -EBADF it is not open; -EINVAL it is no eventfd; -ENODEV the device was
+ * removed; -EOPNOTSUPP the driver is older than this library.
+ */
+int nic_news_eventfd(struct nic_ctx *ctx, int eventfd);
+
+/**
  * nic_news_name() - a few words for an event
  * @event: enum nic_news_event
  *

@@ -114,6 +114,14 @@ static void prepare_disconnect(struct ioctl_self *self, void *argument)
 	arg->handle = segment_connect(&self->node, &self->remote);
 }
 
+static void prepare_news_eventfd(struct ioctl_self *self, void *argument)
+{
+	struct dmanic_news_eventfd *arg = argument;
+
+	(void)self;
+	arg->eventfd = -1;
+}
+
 static void prepare_queue_create(struct ioctl_self *self, void *argument)
 {
 	struct dmanic_queue_create *create = argument;
@@ -179,6 +187,12 @@ FIXTURE_VARIANT_ADD(ioctl, disconnect) {
 	.number = DMANIC_IOC_DISCONNECT,
 	.bytes = sizeof(struct dmanic_disconnect),
 	.prepare = prepare_disconnect,
+};
+
+FIXTURE_VARIANT_ADD(ioctl, news_eventfd) {
+	.number = DMANIC_IOC_NEWS_EVENTFD,
+	.bytes = sizeof(struct dmanic_news_eventfd),
+	.prepare = prepare_news_eventfd,
 };
 
 FIXTURE_VARIANT_ADD(ioctl, queue_create) {

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -197,6 +199,82 @@ TEST_F(news, a_removed_device_tells_what_it_has)
 	EXPECT_EQ(take(self->node.fd, news, 4), 2);
 	EXPECT_EQ(take(self->node.fd, news, 4), -ENODEV);
 	EXPECT_EQ(look(self->node.fd, 0), POLLERR | POLLHUP);
+}
+
+/* ---- eventfd ---- */
+
+static int tell(int fd, int eventfd)
+{
+	struct dmanic_news_eventfd arg = { .size = sizeof(arg), .eventfd = eventfd };
+
+	return ioctl(fd, DMANIC_IOC_NEWS_EVENTFD, &arg) ? -errno : 0;
+}
+
+/* What an eventfd counted, zero: nothing */
+static uint64_t counted(int eventfd)
+{
+	uint64_t count = 0;
+
+	if (read(eventfd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+		count = UINT64_MAX;
+	return count;
+}
+
+TEST_F(news, an_eventfd_counts_them)
+{
+	int first = eventfd(0, EFD_NONBLOCK), second = eventfd(0, EFD_NONBLOCK);
+
+	ASSERT_EQ(tell(self->node.fd, first), 0);
+	EXPECT_EQ(counted(first), 0);
+	fail_and_restart(self, 1);
+	EXPECT_EQ(counted(first), 2);
+	/* What was not read is told to the next one at once; then to that alone */
+	ASSERT_EQ(tell(self->node.fd, second), 0);
+	EXPECT_EQ(counted(second), 1);
+	fail_and_restart(self, 1);
+	EXPECT_EQ(counted(first), 0);
+	EXPECT_EQ(counted(second), 2);
+	ASSERT_EQ(tell(self->node.fd, -1), 0);
+	fail_and_restart(self, 1);
+	EXPECT_EQ(counted(second), 0);
+	close(first);
+	close(second);
+}
+
+TEST_F(news, an_eventfd_may_be_closed_meanwhile)
+{
+	int fd = eventfd(0, EFD_NONBLOCK);
+	struct dmanic_news news[4];
+
+	ASSERT_EQ(tell(self->node.fd, fd), 0);
+	close(fd);
+	fail_and_restart(self, 1);
+	EXPECT_EQ(take(self->node.fd, news, 4), 2);
+}
+
+TEST_F(news, what_is_no_eventfd_is_refused)
+{
+	int fd = eventfd(0, EFD_NONBLOCK);
+
+	ASSERT_EQ(tell(self->node.fd, fd), 0);
+	EXPECT_EQ(tell(self->node.fd, -2), -EINVAL);
+	EXPECT_EQ(tell(self->node.fd, 999), -EBADF);
+	EXPECT_EQ(tell(self->node.fd, self->node.fd), -EINVAL);
+	/* The one before stays */
+	fail_and_restart(self, 1);
+	EXPECT_EQ(counted(fd), 2);
+	close(fd);
+}
+
+TEST_F(news, removal_signals_the_eventfd)
+{
+	int fd = eventfd(0, EFD_NONBLOCK);
+
+	ASSERT_EQ(tell(self->node.fd, fd), 0);
+	ASSERT_EQ(fabric_delete(self->own.prefix, true), 0);
+	EXPECT_EQ(counted(fd), 1);
+	EXPECT_EQ(tell(self->node.fd, fd), -ENODEV);
+	close(fd);
 }
 
 static void *remove_soon(void *data)

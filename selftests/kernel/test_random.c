@@ -259,6 +259,15 @@ static void call_disconnect(struct walk *walk)
 	count(walk, dmanic_call(any_fd(walk), DMANIC_IOC_DISCONNECT, &arg));
 }
 
+static void call_news_eventfd(struct walk *walk)
+{
+	struct dmanic_news_eventfd arg = {
+		.size = sizeof(arg), .eventfd = (int)value(walk),
+	};
+
+	count(walk, dmanic_call(any_fd(walk), DMANIC_IOC_NEWS_EVENTFD, &arg));
+}
+
 static void call_queue_create(struct walk *walk)
 {
 	struct dmanic_queue_create arg = {
@@ -486,7 +495,8 @@ static void ring_start(struct walk *walk)
 
 static void (* const steps[])(struct walk *walk) = {
 	call_segment_create, call_segment_create, call_segment_id,
-	call_segment_export, call_connect, call_disconnect, call_queue_create,
+	call_segment_export, call_connect, call_disconnect, call_news_eventfd,
+	call_queue_create,
 	call_irq_create, call_enter, call_enter, call_enter, call_irq_wait,
 	call_anything, call_mmap, call_scribble, call_scribble, call_poll,
 	call_open_close, call_uring, call_uring,

@@ -134,6 +134,15 @@ static struct sim_config thousand(struct sim_config config)
 	return config;
 }
 
+/* A million operations, of whose frames 5 % get lost */
+static struct sim_config million(struct sim_config config)
+{
+	config.operations = 1000000;
+	config.bytes = 8000;
+	config.drop = 50000;
+	return config;
+}
+
 /* How long the measurements are; less with "check", which is for every day */
 static u64 loss_operations = 2000;
 static u64 incast_ms = 200;
@@ -334,7 +343,7 @@ static const struct {
 	struct sim_config (*make)(struct sim_config config);
 } scenarios[] = {
 	{ "clean", clean }, { "faults", faults }, { "deaths", deaths }, { "tiny", tiny },
-	{ "over", over }, { "thousand", thousand },
+	{ "over", over }, { "thousand", thousand }, { "million", million },
 };
 
 #define SCENARIOS	(sizeof(scenarios) / sizeof(scenarios[0]))

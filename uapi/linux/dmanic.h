@@ -53,6 +53,7 @@ enum {
 	DMANIC_CMD_DISCONNECT = 6,
 	DMANIC_CMD_QUEUE_CREATE = 7,
 	DMANIC_CMD_IRQ_CREATE = 8,
+	DMANIC_CMD_NEWS_EVENTFD = 9,
 	DMANIC_CMD_ENTER = 16,		/* on a queue */
 	DMANIC_CMD_IRQ_WAIT = 24,	/* on an interrupt */
 };
@@ -115,6 +116,21 @@ struct dmanic_news {
 	__u32 event;
 	__u32 node;
 	__aligned_u64 number;
+};
+
+/**
+ * struct dmanic_news_eventfd - DMANIC_IOC_NEWS_EVENTFD
+ * @size: sizeof(struct dmanic_news_eventfd)
+ * @flags: zero
+ * @eventfd: signalled for each of the news, and when the device is removed, instead of
+ *	the one before; at once when there is something that was not read. -1: none
+ * @reserved: zero
+ */
+struct dmanic_news_eventfd {
+	__u32 size;
+	__u32 flags;
+	__s32 eventfd;
+	__u32 reserved;
 };
 
 /* Features (struct dmanic_query.features) */
@@ -494,6 +510,7 @@ struct dmanic_uring_irq_wait {
 #define DMANIC_IOC_DISCONNECT		_IO(DMANIC_TYPE, DMANIC_CMD_DISCONNECT)
 #define DMANIC_IOC_QUEUE_CREATE		_IO(DMANIC_TYPE, DMANIC_CMD_QUEUE_CREATE)
 #define DMANIC_IOC_IRQ_CREATE		_IO(DMANIC_TYPE, DMANIC_CMD_IRQ_CREATE)
+#define DMANIC_IOC_NEWS_EVENTFD		_IO(DMANIC_TYPE, DMANIC_CMD_NEWS_EVENTFD)
 #define DMANIC_IOC_ENTER		_IO(DMANIC_TYPE, DMANIC_CMD_ENTER)
 #define DMANIC_IOC_IRQ_WAIT		_IO(DMANIC_TYPE, DMANIC_CMD_IRQ_WAIT)
 
