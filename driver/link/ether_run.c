@@ -166,17 +166,18 @@ static void run_frames(struct ether_node *en, struct run *run, u64 now)
 	}
 }
 
-/* Under the lock; false: there is nothing for us to do */
-static bool run_collect(struct ether_node *en, struct run *run, u64 now)
+/* Under the lock; @now: out; false: there is nothing for us to do */
+static bool run_collect(struct ether_node *en, struct run *run, u64 *now)
 {
 	bool may_send = !en->sending;
 
 	run->nr = 0;
 	if (run_nothing(en))
 		return false;
+	*now = ktime_get_ns();
 	dmanic_ether_resume(en);
 	if (may_send) {
-		run_frames(en, run, now);
+		run_frames(en, run, *now);
 		dmanic_ether_resume(en);
 	}
 	if (!en->completer)
@@ -243,21 +244,20 @@ void dmanic_ether_run(struct ether_node *en)
 	unsigned int rounds;
 	bool more = false;
 	struct run run;
-	u64 begin, now;
+	u64 begin = 0, now;
 
 	INIT_LIST_HEAD(&run.done);
 	local_bh_disable();
 	spin_lock(&en->lock);
 	/* Whom completing led back here looks again behind that */
-	if (run_nothing(en) || en->completer == current)
+	if (en->completer == current)
 		goto out_unlock;
-	begin = ktime_get_ns();
-	now = begin;
 	/* Who stops the node waits for the last run: it leaves nothing */
-	for (rounds = 0; run_collect(en, &run, now); rounds++) {
+	for (rounds = 0; run_collect(en, &run, &now); rounds++) {
+		if (!rounds)
+			begin = now;
 		spin_unlock(&en->lock);
 		run_do(en, &run);
-		now = ktime_get_ns();
 		more = !en->stopped &&
 		       (rounds == RUN_ROUNDS || now - begin > RUN_NS);
 		if (more)

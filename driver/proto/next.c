@@ -344,14 +344,13 @@ static bool next_held(struct dmanic_peer *peer, u8 class, u64 now)
 	return true;
 }
 
-static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
+static bool next_some(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 {
 	bool first = peer->tx[0].una == peer->tx[0].next &&
 		     peer->tx[1].una == peer->tx[1].next;
 	bool silent = !peer->tx[0].flight && !peer->tx[1].flight;
 	struct next next = { .peer = peer, .out = out };
 
-	peer->rate.due = DMANIC_NEVER;
 	for (next.class = 0; next.class < DMANIC_CLASSES; next.class++) {
 		if (!dmanic_tx_any(&peer->tx[next.class]) || next_held(peer, next.class, now))
 			continue;
@@ -374,6 +373,13 @@ static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 		peer->moved = now;
 	dmanic_peer_wait(peer, now);
 	return true;
+}
+
+static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
+{
+	peer->rate.due = DMANIC_NEVER;
+	return (dmanic_tx_any(&peer->tx[DMANIC_URGENT]) ||
+		dmanic_tx_any(&peer->tx[DMANIC_BULK])) && next_some(peer, now, out);
 }
 
 static void next_ack(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)

@@ -629,6 +629,7 @@ struct dmanic_allowance {
  * @resets: to frames of no connection
  * @stats: counters
  * @ack: the one at hand: too long for the stack, which kernels fill with zeros
+ * @record: of the DATA frame at hand
  */
 struct dmanic_host {
 	const struct dmanic_env *env;
@@ -642,6 +643,7 @@ struct dmanic_host {
 	struct dmanic_allowance resets;
 	struct dmanic_proto_stats stats;
 	struct dmanic_ack ack;
+	struct dmanic_record record[DMANIC_WIRE_RECORDS];
 };
 
 /**

@@ -23,26 +23,26 @@ static bool receive_id_ok(const struct dmanic_peer *peer,
 	return number < peer->their_operations;
 }
 
-/* The whole frame makes sense; @end: behind its last unit */
+/* The whole frame makes sense, and is in host->record; @end: behind its last unit */
 static enum dmanic_drop receive_check(const struct dmanic_peer *peer,
 				      const struct dmanic_frame *frame,
 				      const struct dmanic_head *head,
 				      const struct dmanic_data *data, u64 *end)
 {
+	struct dmanic_record *record = peer->host->record;
 	u32 i, at = data->first, payload = 0;
-	struct dmanic_record record;
 	enum dmanic_drop drop;
 	u64 seq = data->seq;
 
-	for (i = 0; i < data->records; i++) {
-		drop = dmanic_record_decode(frame->head, head, &at, &record);
+	for (i = 0; i < data->records; i++, record++) {
+		drop = dmanic_record_decode(frame->head, head, &at, record);
 		if (drop)
 			return drop;
-		if (!receive_id_ok(peer, &record) ||
-		    dmanic_record_payload(&record) > head->payload_length - payload)
+		if (!receive_id_ok(peer, record) ||
+		    dmanic_record_payload(record) > head->payload_length - payload)
 			return DMANIC_DROP_BAD;
-		payload += dmanic_record_payload(&record);
-		seq += dmanic_record_units(&record);
+		payload += dmanic_record_payload(record);
+		seq += dmanic_record_units(record);
 	}
 	if (payload != head->payload_length || at != head->head_length)
 		return DMANIC_DROP_BAD;
@@ -271,17 +271,15 @@ static bool receive_records(struct dmanic_peer *peer, u8 class,
 			    const struct dmanic_head *head,
 			    const struct dmanic_data *data, bool *fresh, u64 now)
 {
-	u32 i, at = data->first, payload = head->head_length;
-	struct dmanic_record record;
+	const struct dmanic_record *record = peer->host->record;
+	u32 i, payload = head->head_length;
 	u64 seq = data->seq;
 	bool room = true;
 
-	for (i = 0; i < data->records; i++) {
-		if (dmanic_record_decode(frame->head, head, &at, &record))
-			return room;
-		room &= receive_record(peer, class, &record, seq, frame, payload, fresh, now);
-		seq += dmanic_record_units(&record);
-		payload += dmanic_record_payload(&record);
+	for (i = 0; i < data->records; i++, record++) {
+		room &= receive_record(peer, class, record, seq, frame, payload, fresh, now);
+		seq += dmanic_record_units(record);
+		payload += dmanic_record_payload(record);
 	}
 	return room;
 }
