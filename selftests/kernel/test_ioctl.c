@@ -521,7 +521,7 @@ TEST_F(ioctl_reserved, field_is_EOPNOTSUPP)
 
 static bool number_known(unsigned int nr)
 {
-	return nr <= DMANIC_CMD_IRQ_CREATE || nr == DMANIC_CMD_ENTER ||
+	return nr <= DMANIC_CMD_NEWS_EVENTFD || nr == DMANIC_CMD_ENTER ||
 	       nr == DMANIC_CMD_IRQ_WAIT;
 }
 
