@@ -7,17 +7,21 @@
  * global. Every function is thread-safe, none blocks. Times are seconds,
  * sizes are points or bytes.
  *
- * One step of the model, with a = t_start_dma + t_sync and w per unit of z:
+ * One step of the model, with a = t_start_dma + t_sync:
  *
  *	non-overlapping: t_startup + (A t1 + c) z,	 F + ceil(DIMZ/z) steps
- *	overlapping:	 a + max(A t1, c) z,		2F + ceil(DIMZ/z) steps
+ *	overlapping:	 a + max(t_compute + A t1 z, t_transfer + c z),
+ *							2F + ceil(DIMZ/z) steps
  *
+ * The paper has no t_compute and no t_transfer: they are what computing a tile
+ * and transferring its faces take however small they are. On a wire with a
+ * latency the latter is what a small tile waits for.
  * F = sum (ranks - 1) over the processor grid (4 on 3 x 3). A last tile that is
  * shorter than z is charged as a whole one; ceil is the only rounding.
  *
  * Source: "[P]" is the paper on overlapped tile execution over PCI-SCI DMA
- * (Documentation/tile.rst, References); equations are its own. Where it always takes t_comp in (3), this takes the
- * maximum of its (2).
+ * (Documentation/tile.rst, References); equations are its own. Where it always
+ * takes t_comp in (3), this takes the maximum of its (2).
  *
  * Every function returns 0 or a negative errno:
  *   -EINVAL	a NULL, or a parameter nic_model_check() refuses
@@ -64,9 +68,14 @@ extern "C" {
  * @t_sync: seconds of synchronisation a step; 0 stands for 4 @t_interrupt (for
  *	none at all set both to 0)
  * @t_startup: seconds a step of the non-overlapping schedule spends besides
- *	computing and transferring; 0 stands for t_start_dma + t_sync
+ *	computing and transferring; 0 stands for t_start_dma + t_sync +
+ *	t_compute + t_transfer
  * @c: seconds of transfer per unit of height, all faces of a step through one
  *	engine, 0 or more
+ * @t_compute: seconds that computing a tile takes besides A t1 a unit of
+ *	height, 0 or more
+ * @t_transfer: seconds that the transfer of a step takes besides @c a unit of
+ *	height (latency, acknowledgment), 0 or more
  */
 struct nic_tile_model {
 	size_t size;
@@ -82,6 +91,8 @@ struct nic_tile_model {
 	double t_sync;
 	double t_startup;
 	double c;
+	double t_compute;
+	double t_transfer;
 };
 
 /**
@@ -124,7 +135,8 @@ int nic_model_set_grid(struct nic_tile_model *model,
  * nic_model_get_overhead - the part of a step that does not grow with z
  * @model: the model
  * @schedule: which schedule
- * @seconds: result: a = t_start_dma + t_sync with overlap, t_startup without
+ * @seconds: result: a = t_start_dma + t_sync with overlap, and the greater of
+ *	t_compute and t_transfer; t_startup without
  *
  * Return: 0, -EINVAL, -EOVERFLOW. Source: [P] (1), (2), section 5.2.
  */
@@ -166,9 +178,11 @@ int nic_model_predict(const struct nic_tile_model *model,
  * @seconds: result: T* = (sqrt(K b) + sqrt(DIMZ w))^2, or T at the end that z*
  *	was kept to; may be NULL
  *
- * K = F, b = t_startup, w = A t1 + c without overlap; K = 2F, b = a,
- * w = max(A t1, c) with it. Continuous: DIMZ/z is not rounded up, so T* is
- * a lower bound of every nic_model_predict(). With one rank (K = 0) z* is DIMZ.
+ * K = F, b = t_startup, w = A t1 + c without overlap. With it K = 2F, and
+ * b = a + t_compute, w = A t1 where computing is the longer at the z* of that, or
+ * b = a + t_transfer, w = c where transferring is, or else z* is where both take
+ * as long. Continuous: DIMZ/z is not rounded up, so T* is a lower bound of every
+ * nic_model_predict(). With one rank (K = 0) z* is DIMZ.
  *
  * Return: 0, -EINVAL, -EOVERFLOW. Source: [P] (1), (2), (3), dT/dz = 0.
  */
@@ -205,7 +219,7 @@ int nic_model_best(const struct nic_tile_model *model,
  *
  * Return: 0; -EINVAL; -EOVERFLOW; -EDOM: one rank; -ERANGE: overlap does not
  * even win at c = A t1 (with t_startup = a: F a is not less than DIMZ A t1),
- * so never.
+ * so never. With t_compute or t_transfer: nor at a power of two of that.
  * Source: [P] (1) against (2); its three spaces give 3.00, 2.11 and 0.75 %.
  */
 int nic_model_crossover(const struct nic_tile_model *model, double *lower,

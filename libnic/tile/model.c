@@ -3,28 +3,41 @@
  * The time model of the tile schedules. Owns nothing, keeps nothing: every
  * function checks its model and computes.
  *
- * A schedule at tile height z costs (K + DIMZ/z)(b + w z), see struct terms.
- * Only nic_model_predict() and nic_model_best() round DIMZ/z up; the closed
- * forms are the continuous function below both.
+ * A schedule at tile height z costs (K + DIMZ/z)(b + w z), see struct terms;
+ * with overlap b and w are those of whichever takes longer at that z, computing
+ * or transferring. Only nic_model_predict() and nic_model_best() round DIMZ/z
+ * up; the closed forms are the continuous function below both.
  */
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include <nic_tile_model.h>
 
-/* The same shape for both schedules: T(z) = (fill + d/z) (fixed + w z) */
+/* Time of a step: fixed + w z */
+struct line {
+	double fixed;	/* seconds a step */
+	double w;	/* seconds per unit of height */
+};
+
+enum { COMPUTE, TRANSFER, LINES };
+
+/*
+ * The same shape for both schedules: T(z) = (fill + d/z) times the greater of
+ * both lines at z. Without overlap they are equal.
+ */
 struct terms {
 	double fill;	/* steps until the last rank begins */
 	double d;	/* DIMZ */
-	double fixed;	/* seconds a step */
-	double w;	/* seconds per unit of height */
+	struct line line[LINES];
 };
 
 static const char *find_fault(const struct nic_tile_model *m)
 {
 	const double seconds[] = { m->t_start_dma, m->t_interrupt, m->t_sync,
-				   m->t_startup, m->c };
+				   m->t_startup, m->c, m->t_compute,
+				   m->t_transfer };
 	size_t i;
 
 	if (m->flags || m->reserved)
@@ -113,37 +126,65 @@ static uint64_t fill_steps(const struct nic_tile_model *m)
 	return sum;
 }
 
+/* t_start_dma + t_sync: what a step costs besides computing, transferring */
+static double get_a(const struct nic_tile_model *m)
+{
+	return m->t_start_dma +
+	       (m->t_sync > 0 ? m->t_sync : 4 * m->t_interrupt);
+}
+
+static double get_startup(const struct nic_tile_model *m)
+{
+	return m->t_startup > 0 ? m->t_startup :
+				  get_a(m) + m->t_compute + m->t_transfer;
+}
+
+static bool is_finite(const struct line *line)
+{
+	return isfinite(line->fixed) && isfinite(line->w);
+}
+
 static int get_terms(const struct nic_tile_model *m,
 		     enum nic_tile_schedule schedule, struct terms *t)
 {
-	double sync, compute;
+	double compute;
 	int ret;
 
 	ret = nic_model_check(m, NULL);
 	if (ret)
 		return ret;
-	sync = m->t_sync > 0 ? m->t_sync : 4 * m->t_interrupt;
 	compute = (double)m->area * m->t1;
 	t->d = (double)m->dimz;
 	t->fill = (double)fill_steps(m);
-	t->fixed = m->t_start_dma + sync;
 	switch (schedule) {
 	case NIC_TILE_NONOVERLAP:
-		if (m->t_startup > 0)
-			t->fixed = m->t_startup;
-		t->w = compute + m->c;
+		t->line[COMPUTE].fixed = get_startup(m);
+		t->line[COMPUTE].w = compute + m->c;
+		t->line[TRANSFER] = t->line[COMPUTE];
 		break;
 	case NIC_TILE_OVERLAP:
 		t->fill *= 2;
-		t->w = fmax(compute, m->c);
+		t->line[COMPUTE].fixed = get_a(m) + m->t_compute;
+		t->line[COMPUTE].w = compute;
+		t->line[TRANSFER].fixed = get_a(m) + m->t_transfer;
+		t->line[TRANSFER].w = m->c;
 		break;
 	default:
 		return -EINVAL;
 	}
+	if (!is_finite(&t->line[COMPUTE]) || !is_finite(&t->line[TRANSFER]))
+		return -EOVERFLOW;
 	/* A product of two tiny factors may have vanished as well. */
-	if (!isfinite(t->fixed) || !isfinite(t->w) || t->w <= 0)
+	if (fmax(t->line[COMPUTE].w, t->line[TRANSFER].w) <= 0)
 		return -EOVERFLOW;
 	return 0;
+}
+
+/* Of one step */
+static double step_time(const struct terms *t, double z)
+{
+	return fmax(t->line[COMPUTE].fixed + t->line[COMPUTE].w * z,
+		    t->line[TRANSFER].fixed + t->line[TRANSFER].w * z);
 }
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
@@ -156,13 +197,13 @@ static double whole_time(const struct terms *t, uint64_t z)
 {
 	uint64_t tiles = ceil_div((uint64_t)t->d, z);
 
-	return (t->fill + (double)tiles) * (t->fixed + t->w * (double)z);
+	return (t->fill + (double)tiles) * step_time(t, (double)z);
 }
 
 /* The continuous time, never more than whole_time() */
 static double smooth_time(const struct terms *t, double z)
 {
-	return (t->fill + t->d / z) * (t->fixed + t->w * z);
+	return (t->fill + t->d / z) * step_time(t, z);
 }
 
 int nic_model_get_overhead(const struct nic_tile_model *model,
@@ -175,7 +216,7 @@ int nic_model_get_overhead(const struct nic_tile_model *model,
 		return -EINVAL;
 	ret = get_terms(model, schedule, &t);
 	if (!ret)
-		*seconds = t.fixed;
+		*seconds = step_time(&t, 0);
 	return ret;
 }
 
@@ -227,19 +268,51 @@ int nic_model_predict(const struct nic_tile_model *model,
 	return 0;
 }
 
-/* dT/dz = 0 at sqrt(d fixed / (fill w)), where T = (sqrt + sqrt)^2 */
-static double smooth_optimum(const struct terms *t, double *time)
+/*
+ * Of one line: dT/dz = 0 at sqrt(d fixed / (fill w)), where
+ * T = (sqrt + sqrt)^2. A line without slope has its least time at d.
+ */
+static double line_optimum(const struct terms *t, const struct line *line,
+			   double *time)
 {
-	double z, root;
+	double z = t->d, root;
 
-	z = t->fill > 0 ? sqrt(t->d / t->fill) * sqrt(t->fixed / t->w) : t->d;
-	if (z < 1 || z > t->d) {
+	if (t->fill > 0 && line->w > 0)
+		z = sqrt(t->d / t->fill) * sqrt(line->fixed / line->w);
+	if (z < 1 || z >= t->d) {
 		z = z < 1 ? 1 : t->d;
-		*time = smooth_time(t, z);
+		*time = (t->fill + t->d / z) * (line->fixed + line->w * z);
 		return z;
 	}
-	root = sqrt(t->fill * t->fixed) + sqrt(t->d * t->w);
+	root = sqrt(t->fill * line->fixed) + sqrt(t->d * line->w);
 	*time = root * root;
+	return z;
+}
+
+static bool is_above(const struct line *line, const struct line *other,
+		     double z)
+{
+	return line->fixed + line->w * z >= other->fixed + other->w * z;
+}
+
+/*
+ * T is the greater of two convex functions: it is least where one of them is,
+ * if that one is the greater there, and else where they cross.
+ */
+static double smooth_optimum(const struct terms *t, double *time)
+{
+	const struct line *one = &t->line[COMPUTE], *two = &t->line[TRANSFER];
+	double z;
+
+	z = line_optimum(t, one, time);
+	if (is_above(one, two, z))
+		return z;
+	z = line_optimum(t, two, time);
+	if (is_above(two, one, z))
+		return z;
+	z = (two->fixed - one->fixed) / (one->w - two->w);
+	z = fmin(fmax(z, 1), t->d);
+	*time = smooth_time(t, z);
 	return z;
 }
 
@@ -387,9 +460,31 @@ static int bisect(const struct nic_tile_model *model, double losing,
 	return 0;
 }
 
-static int find_upper(const struct nic_tile_model *model, double *upper)
+/*
+ * A ratio at which overlap wins: 1, where it does most when neither computing
+ * nor transferring has a fixed part, else the nearest power of two.
+ */
+static int find_winning(const struct nic_tile_model *model, double *ratio)
 {
-	double ratio = 1, gain;
+	int i, ret;
+
+	for (i = 0; i <= 80; i++) {
+		double gain;
+
+		*ratio = ldexp(1, i % 2 ? (i + 1) / 2 : -i / 2);
+		ret = get_gain(model, *ratio, &gain);
+		if (ret || gain > 0)
+			return ret;
+		if (model->t_compute <= 0 && model->t_transfer <= 0)
+			break;
+	}
+	return -ERANGE;
+}
+
+static int find_upper(const struct nic_tile_model *model, double winning,
+		      double *upper)
+{
+	double ratio = winning, gain;
 	int i, ret;
 
 	for (i = 0; i < 40; i++) {
@@ -407,7 +502,7 @@ static int find_upper(const struct nic_tile_model *model, double *upper)
 int nic_model_crossover(const struct nic_tile_model *model, double *lower,
 			double *upper)
 {
-	double gain, low = 0;
+	double gain, winning, low = 0;
 	int ret;
 
 	ret = nic_model_check(model, NULL);
@@ -415,17 +510,13 @@ int nic_model_crossover(const struct nic_tile_model *model, double *lower,
 		return ret ? ret : -EINVAL;
 	if (!fill_steps(model))
 		return -EDOM;
-	/* The gain grows until c = A t1. If it is none by then, it never is. */
-	ret = get_gain(model, 1, &gain);
-	if (ret)
-		return ret;
-	if (gain <= 0)
-		return -ERANGE;
-	ret = get_gain(model, 0, &gain);
+	ret = find_winning(model, &winning);
+	if (!ret)
+		ret = get_gain(model, 0, &gain);
 	if (!ret && gain <= 0)
-		ret = bisect(model, 0, 1, &low);
+		ret = bisect(model, 0, winning, &low);
 	if (!ret && upper)
-		ret = find_upper(model, upper);
+		ret = find_upper(model, winning, upper);
 	if (!ret)
 		*lower = low;
 	return ret;

@@ -261,6 +261,26 @@ TEST(model__overlap_always_takes_the_maximum)
 	EXPECT(predict(&m, NIC_TILE_OVERLAP, 2048) > same);
 }
 
+/* A long wire: small tiles wait for it, and the best hide just all of it */
+TEST(model__best_tile_is_as_long_as_the_transfer)
+{
+	struct nic_tile_model m = make_model(&spaces[0]);
+	double z, seconds, unit = compute_unit(&m);
+
+	m.c = unit / 10;
+	m.t_transfer = 30 * OVERHEAD;
+	seconds = optimum(&m, NIC_TILE_OVERLAP, &z);
+	EXPECT_NEAR(z * unit / (m.t_transfer + z * m.c), 1, 1e-9);
+	EXPECT_NEAR(seconds / ((8 + (double)m.dimz / z) *
+			       (OVERHEAD + unit * z)), 1, 1e-9);
+	EXPECT_NEAR(predict(&m, NIC_TILE_OVERLAP, 1),
+		    (8 + (double)m.dimz) * (OVERHEAD + m.t_transfer + m.c),
+		    1e-9);
+	EXPECT_NEAR(predict(&m, NIC_TILE_NONOVERLAP, 1),
+		    (4 + (double)m.dimz) *
+			    (OVERHEAD + m.t_transfer + m.c + unit), 1e-9);
+}
+
 TEST(model__overlap_loses_without_transfer_time)
 {
 	struct nic_tile_model m;
@@ -332,6 +352,10 @@ static struct nic_tile_model random_model(uint64_t *seed, int64_t dimz)
 	m.t_startup = unit_between(seed, 0, 3) ? 0 : 200e-6;
 	m.c = unit_between(seed, 0, 2) ?
 	      compute_unit(&m) * pow(2, (double)unit_between(seed, -6, 6)) : 0;
+	if (unit_between(seed, 0, 1)) {
+		m.t_compute = 1e-6 * (double)unit_between(seed, 0, 3000);
+		m.t_transfer = 1e-6 * (double)unit_between(seed, 0, 3000);
+	}
 	return m;
 }
 
@@ -351,6 +375,8 @@ TEST(model__best_equals_brute_force)
 			m.t_start_dma = (double)unit_between(&seed, 1, 20);
 			m.t_interrupt = 0;
 			m.t_startup = 0;
+			m.t_compute = (double)unit_between(&seed, 0, 9);
+			m.t_transfer = (double)unit_between(&seed, 0, 9);
 			m.c = (double)unit_between(&seed, 0, 3);
 		}
 		s = round % 2 ? NIC_TILE_OVERLAP : NIC_TILE_NONOVERLAP;
@@ -471,7 +497,9 @@ TEST(crossover__separates_losing_from_winning)
 		if (ret == -EDOM || ret == -ERANGE)
 			continue;
 		ASSERT_EQ(ret, 0);
-		ASSERT(lower >= 0 && lower < 1 && upper > 1);
+		ASSERT(lower >= 0 && lower < upper);
+		if (m.t_compute <= 0 && m.t_transfer <= 0)
+			ASSERT(lower < 1 && upper > 1);
 		for (i = 0; i < 4; i++) {
 			m.c = (i < 2 ? lower : upper) * around[i % 2] *
 			      compute_unit(&m);

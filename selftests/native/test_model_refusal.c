@@ -70,6 +70,10 @@ TEST(model__refuses_bad_times)
 	REFUSED(t_sync, INFINITY, "times");
 	REFUSED(t_startup, NAN, "times");
 	REFUSED(t_startup, -1, "times");
+	REFUSED(t_compute, NAN, "times");
+	REFUSED(t_compute, -1, "times");
+	REFUSED(t_transfer, NAN, "times");
+	REFUSED(t_transfer, -1, "times");
 	REFUSED(c, NAN, "c must be");
 	REFUSED(c, -1e-12, "c must be");
 	REFUSED(c, INFINITY, "c must be");

@@ -2,12 +2,11 @@
 /*
  * predict.c - the paper's formulas with measured costs
  *
- * What a step costs besides t1 and t_transfer a unit of height goes where the
- * formulas have a constant: the late end of a sleep that stands for computing,
- * and what a transfer takes however small it is. Of the two, overlapping pays
- * that of the longer. The latter is negative where a transfer begins before its
- * poster is back; then it is part of the doorbell, and never more than it,
- * whatever the noise of a small measurement says.
+ * What a step costs besides t1 and t_transfer a unit of height is the late end
+ * of a sleep that stands for computing, and what a transfer takes however small
+ * it is. The latter is negative where a transfer begins before its poster is
+ * back; then it is part of the doorbell, and never more than it, whatever the
+ * noise of a small measurement says.
  */
 #include <errno.h>
 #include <math.h>
@@ -42,7 +41,7 @@ int predict(struct prediction *prediction, const struct options *options,
 	    const struct nic_tile_grid *grid, const struct costs *costs)
 {
 	struct nic_tile_model model;
-	double bandwidth = INFINITY, transfer, fixed;
+	double bandwidth = INFINITY, transfer, early;
 	int ret;
 
 	if (costs->transfer_byte > 0)
@@ -65,9 +64,10 @@ int predict(struct prediction *prediction, const struct options *options,
 	model.t_startup = model.t_start_dma + model.t_sync +
 			  (costs->wake + transfer) * NS;
 	prediction->model[NIC_TILE_NONOVERLAP] = model;
-	fixed = (double)model.area * model.t1 < model.c ? transfer :
-							  costs->wake;
-	model.t_start_dma += fixed * NS;
+	early = fmin(transfer, 0);
+	model.t_start_dma += early * NS;
+	model.t_compute = (costs->wake - early) * NS;
+	model.t_transfer = (transfer - early) * NS;
 	prediction->model[NIC_TILE_OVERLAP] = model;
 	ret = predict_one(prediction, NIC_TILE_NONOVERLAP);
 	return ret ? ret : predict_one(prediction, NIC_TILE_OVERLAP);
