@@ -382,7 +382,7 @@ static inline bool dmanic_range_ok(u64 size, u64 offset, u64 length)
 /**
  * struct dmanic_ctx_news - what a context is told of nodes, and has not read
  * @reader: one reads at a time; may fault
- * @lock: protects what follows; innermost
+ * @lock: protects what follows; within it only the locks of @wait and @eventfd
  * @wait: who polls
  * @eventfd: signalled for each, or NULL
  * @told: how many there were
