@@ -147,6 +147,14 @@ TEST(tools, nicctl_removes)
 	RUN(1, "exec 3<>/dev/dmanic/@1; nicctl dev del fabric @");
 	EXPECT_HAS(output.err, "nicctl: dev del: ");
 	RUN(0, "nicctl dev show @0");
+	/* A fabric is no device, and it is said how each is written */
+	RUN(1, "nicctl dev del @");
+	EXPECT_HAS(output.err, " is a fabric, not a device: nicctl dev del fabric ");
+	RUN(1, "nicctl stats @");
+	EXPECT_HAS(output.err, " is a fabric, not a device: nicctl stats fabric ");
+	RUN(1, "nicctl dev set fabric @1 failed on");
+	EXPECT_HAS(output.err, " is a device, not a fabric: nicctl dev set ");
+	RUN(0, "nicctl dev show @0");
 	RUN(0, "exec 3<>/dev/dmanic/@1; nicctl dev del fabric @ force");
 	RUN(1, "nicctl dev show @0");
 	EXPECT_EQ(output.out[0], 0);
