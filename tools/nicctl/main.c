@@ -154,11 +154,8 @@ int main(int argc, char **argv)
 		status = objects_run(&ctl);
 	if (ctl.json && status != EXIT_USAGE)
 		report_print(ctl.report, stdout);
-	if ((fflush(stdout) || ferror(stdout)) && !status) {
-		fprintf(stderr, "nicctl: cannot write the output: %s\n",
-			strerror(errno));
+	if (output_finish("nicctl") && !status)
 		status = EXIT_FAILURE;
-	}
 	nl_close(&ctl.nl);
 	report_free(ctl.report);
 	free(words);
