@@ -158,16 +158,22 @@ char **options_parse(int argc, char **argv)
 }
 
 /* What all parts of the job must have alike, and nobody makes for them */
+static const char *need_variable(const char *name)
+{
+	const char *text = getenv(name);
+
+	if (text && *text)
+		return text;
+	wrong_usage("--here: set %s, to the same for all ranks of the job", name);
+	return "";
+}
+
 static void need_job(void)
 {
-	static const char * const names[] = { "NIC_JOB", "NIC_SECRET" };
 	const char *secret;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!getenv(names[i]) || !*getenv(names[i]))
-			wrong_usage("--here: set %s, to the same for all ranks of the job",
-				    names[i]);
-	secret = getenv("NIC_SECRET");
+	need_variable("NIC_JOB");
+	secret = need_variable("NIC_SECRET");
 	if (strlen(secret) != SECRET_DIGITS ||
 	    secret[strspn(secret, "0123456789abcdefABCDEF")])
 		wrong_usage("--here: NIC_SECRET must have %d hexadecimal digits",
