@@ -276,7 +276,8 @@ modules-check = $(if $(word 2,$(modules-at))$(findstring $(colon),\
 	$(modules-at)),$(error the kernel builds no module below a path with \
 	spaces or colons, $(modules-at): move the checkout, or name another \
 	folder with BUILD=))$(if $(release),,$(error no configured kernel in \
-	KDIR=$(KDIR): install its headers (Debian: apt-get install \
+	KDIR=$(KDIR)$(if $(wildcard $(KDIR)/.),,, which does not exist): \
+	install its headers (Debian: apt-get install \
 	linux-headers-$(shell uname -r)), or name another KDIR))
 
 # Folders are real, files are links: kbuild then writes beside the links, and
@@ -306,8 +307,24 @@ headers	:= $(wildcard libnic/include/*.h)
 headers-uapi := $(wildcard uapi/linux/*.h)
 ko	:= updates/dmanic.ko
 
+# What a user may not write, told before anything is built or installed
+.PHONY: may-install may-install-modules
+may-write = @for folder in $(1); do \
+		while [ ! -e "$$folder" ]; do folder=$$(dirname "$$folder"); done; \
+		[ -w "$$folder" ] || { echo "make: cannot install:" \
+			"user $$(id -un) may not write to $$folder:" \
+			"sudo make $(MAKECMDGOALS)," \
+			"or DESTDIR= to put all below another folder" >&2; exit 1; }; \
+	done
+may-install:
+	$(call may-write,"$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(INCDIR)" \
+		"$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)" \
+		"$(DESTDIR)$(UDEVDIR)" "$(DESTDIR)$(UNITDIR)")
+may-install-modules:
+	$(if $(release),$(call may-write,"$(DESTDIR)/lib/modules/$(release)"))
+
 # With modules_install nothing is installed unless there is a module.
-install: user $(if $(filter modules_install,$(MAKECMDGOALS)),| modules)
+install: may-install user $(if $(filter modules_install,$(MAKECMDGOALS)),| modules)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)install -d "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(UDEVDIR)" \
 		"$(DESTDIR)$(INCDIR)/linux" "$(DESTDIR)$(BINDIR)" \
@@ -330,7 +347,7 @@ install: user $(if $(filter modules_install,$(MAKECMDGOALS)),| modules)
 		groupadd --system dmanic || echo "make: no group dmanic:" \
 		"groupadd --system dmanic, then add its users" >&2
 
-modules_install: modules
+modules_install: may-install-modules modules
 	$(call say,INSTALL,$(DESTDIR)/lib/modules/$(release)/$(ko))
 	$(Q)install -D -m 644 $(modules)/dmanic.ko \
 		"$(DESTDIR)/lib/modules/$(release)/$(ko)"

@@ -151,7 +151,9 @@ TEST(size_list__refused)
 	refuses_list("8,", "empty");
 	refuses_list(",8", "empty");
 	refuses_list("8,,9", "empty");
-	refuses_list("8-", "empty");
+	refuses_list("8-", "range without an end: write 8-4M");
+	refuses_list("8-,9", "range without an end");
+	refuses_list("4k-", "range without an end");
 	refuses_list("-8", "negative");
 	refuses_list("8--9", "negative");
 	refuses_list("8-9-10", "unit");
@@ -191,6 +193,7 @@ TEST(count_list__ranges)
 	EXPECT_CONTAINS(count_list_parse("0-8", 7, &list), "too large");
 	EXPECT_CONTAINS(count_list_parse("0-64", 99, &list), "too many");
 	EXPECT_CONTAINS(count_list_parse("6-4", 7, &list), "backwards");
+	EXPECT_CONTAINS(count_list_parse("6-", 7, &list), "write 0-3");
 	EXPECT_CONTAINS(count_list_parse("1k", 7, &list), "without unit");
 }
 

@@ -30,14 +30,19 @@ static int results(void)
 	return cJSON_GetArraySize(cJSON_GetObjectItem(report, "results"));
 }
 
-static bool check_is_ok(const char *name)
+static const cJSON *check_named(const char *name)
 {
 	const cJSON *check;
 
 	cJSON_ArrayForEach(check, cJSON_GetObjectItem(report, "checks"))
 		if (!strcmp(text_of(check, "name"), name))
-			return cJSON_IsTrue(cJSON_GetObjectItem(check, "ok"));
+			return check;
 	FAIL("no check \"%s\" from: %s", name, run_words());
+}
+
+static bool check_is_ok(const char *name)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItem(check_named(name), "ok"));
 }
 
 /* A fabric for those that do not ask how one is made */
@@ -146,6 +151,14 @@ TEST(tools, nicctl_removes)
 	/* In use: refused, and taken away only by force */
 	RUN(1, "exec 3<>/dev/dmanic/@1; nicctl dev del fabric @");
 	EXPECT_HAS(output.err, "nicctl: dev del: ");
+	RUN(0, "nicctl dev show @0");
+	/* A fabric is no device, and it is said how each is written */
+	RUN(1, "nicctl dev del @");
+	EXPECT_HAS(output.err, " is a fabric, not a device: nicctl dev del fabric ");
+	RUN(1, "nicctl stats @");
+	EXPECT_HAS(output.err, " is a fabric, not a device: nicctl stats fabric ");
+	RUN(1, "nicctl dev set fabric @1 failed on");
+	EXPECT_HAS(output.err, " is a device, not a fabric: nicctl dev set ");
 	RUN(0, "nicctl dev show @0");
 	RUN(0, "exec 3<>/dev/dmanic/@1; nicctl dev del fabric @ force");
 	RUN(1, "nicctl dev show @0");
@@ -335,6 +348,40 @@ TEST(tools, nicperf_post)
 	result_named(report, "post put batch 1");
 	result_named(report, "post put batch 1 uring");
 	EXPECT_EQ(results(), 6 + 2 * 6);
+}
+
+/* A card that moves 20 MiB/s is slower than any memcpy() */
+TEST(tools, nicperf_check_fails_what_misses_its_bound)
+{
+	RUN(0, "nicctl dev add @ type loop nodes 2 bandwidth 20M");
+	RUN(1, "nicperf bandwidth --check --json -d @0 -o put -s 1M --depth 1,4 -t 2ms --samples 3");
+	cJSON_Delete(report);
+	report = report_of("nicperf");
+	EXPECT_TRUE(check_is_ok("bandwidth data"));
+	EXPECT_TRUE(!check_is_ok("put 1M depth 1 poll"));
+	EXPECT_TRUE(!check_is_ok("put 1M depth 4 poll"));
+	EXPECT_HAS(text_of(check_named("put 1M depth 1 poll"), "detail"), " of memcpy ");
+	EXPECT_HAS(text_of(check_named("put 1M depth 1 poll"), "detail"), ", bound 0.75");
+}
+
+/* Whether a bound is held depends on the machine; that its verdict is right does not */
+TEST(tools, nicperf_check_judges_by_its_bound)
+{
+	const char *bound, *name = "post put batch 32";
+	bool held;
+
+	nodes(2);
+	run("nicperf post --check --json -d @0 --way enter -t 2ms --samples 3");
+	cJSON_Delete(report);
+	report = report_of("nicperf");
+	bound = strstr(text_of(check_named(name), "detail"), ", bound ");
+	ASSERT_TRUE(bound);
+	held = number_of(result_named(report, name), "ratio") <=
+	       strtod(bound + strlen(", bound "), NULL);
+	EXPECT_EQ(check_is_ok(name), held);
+	EXPECT_EQ(output.status, !held);
+	ask("nicperf", "post -d @0 --way enter -t 2ms --samples 3");
+	EXPECT_EQ(cJSON_GetArraySize(cJSON_GetObjectItem(report, "checks")), 0);
 }
 
 TEST(tools, nicperf_all)

@@ -3,6 +3,7 @@
  * output.c - what the tools print: tables for people, one object for programs
  */
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -37,6 +38,19 @@ void output_say(const char *tool, const char *format, va_list args,
 	fprintf(stderr, "%s: ", tool);
 	vfprintf(stderr, format, args);
 	fprintf(stderr, "%s\n", end);
+}
+
+int output_finish(const char *tool)
+{
+	bool lost = ferror(stdout);
+
+	errno = 0;
+	if (!fflush(stdout) && !lost)
+		return 0;
+	/* what was lost earlier left no reason */
+	fprintf(stderr, "%s: cannot write the output: %s\n", tool,
+		errno ? strerror(errno) : "a part of it was lost");
+	return -1;
 }
 
 /* ---- tables ---- */

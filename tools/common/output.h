@@ -49,6 +49,13 @@ struct table;
 void output_say(const char *tool, const char *format, va_list args,
 		const char *end) OUTPUT_PRINTF(2, 0);
 
+/*
+ * Whether what was printed on stdout has arrived: 0, or -1 after saying on stderr
+ * that it could not be written, as on a full disk. Before a tool ends, whatever it
+ * printed.
+ */
+int output_finish(const char *tool);
+
 /* ---- tables ---- */
 
 /**

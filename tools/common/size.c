@@ -160,6 +160,9 @@ static const char *list_item(const struct list_kind *kind, char *item,
 		return reason;
 	if (!dash)
 		return list_add(list, first);
+	if (!dash[1])
+		return kind->sizes ? "has a range without an end: write 8-4M for 8 to 4M" :
+				     "has a range without an end: write 0-3 for 0 to 3";
 	reason = list_number(kind, dash + 1, &last);
 	return reason ? reason : list_range(kind, first, last, list);
 }

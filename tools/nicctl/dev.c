@@ -17,12 +17,17 @@ static int change(struct nicctl *ctl, const char *what, uint8_t command,
 		  const struct request *request)
 {
 	int status = nicctl_connect(ctl);
+	int ret;
 
 	if (status)
 		return status;
-	if (devices_change(&ctl->nl, command, request))
+	ret = devices_change(&ctl->nl, command, request);
+	/* nothing is selected that is yet to be made */
+	if (ret && command == DMANIC_GENL_CMD_DEV_NEW)
 		return nicctl_fail(ctl, what, "%s: %s", selected(request),
 				   ctl->nl.error);
+	if (ret)
+		return nicctl_fail_selected(ctl, what, request, ret);
 	report_check(ctl->report, what, true, "%s", selected(request));
 	return EXIT_SUCCESS;
 }
@@ -31,20 +36,17 @@ static int show_run(struct nicctl *ctl)
 {
 	struct request request = { 0 };
 	struct devices devices = { 0 };
-	int status;
+	int status, ret;
 
 	if (request_devices(&request, &ctl->args) || args_end(&ctl->args))
 		return nicctl_usage(ctl, "dev");
 	status = nicctl_connect(ctl);
 	if (status)
 		return status;
-	if (devices_get(&ctl->nl, DMANIC_GENL_CMD_DEV_GET, request.name,
-			request.fabric, &devices))
-		status = nicctl_fail(ctl, "dev show", "%s%s%s",
-				     selected(&request) ? selected(&request) :
-							  "",
-				     selected(&request) ? ": " : "",
-				     ctl->nl.error);
+	ret = devices_get(&ctl->nl, DMANIC_GENL_CMD_DEV_GET, request.name,
+			  request.fabric, &devices);
+	if (ret)
+		status = nicctl_fail_selected(ctl, "dev show", &request, ret);
 	else if (request.name && devices.n)
 		show_device(ctl, &devices.device[0]);
 	else

@@ -24,6 +24,37 @@ int nicctl_fail(struct nicctl *ctl, const char *what, const char *format, ...)
 	return EXIT_FAILURE;
 }
 
+/* Is @name a fabric, or a device? The driver's last error stays. */
+static bool is_there(struct nl *nl, const char *name, bool fabric)
+{
+	char error[sizeof(nl->error)];
+	struct devices devices = { 0 };
+	bool there;
+
+	memcpy(error, nl->error, sizeof(error));
+	there = !devices_get(nl, DMANIC_GENL_CMD_DEV_GET, fabric ? NULL : name,
+			     fabric ? name : NULL, &devices);
+	devices_free(&devices);
+	memcpy(nl->error, error, sizeof(error));
+	return there;
+}
+
+int nicctl_fail_selected(struct nicctl *ctl, const char *what,
+			 const struct request *request, int ret)
+{
+	const char *name = request->name, *fabric = request->fabric;
+	const char *which = name ? name : fabric;
+
+	if (ret == -ENODEV && name && is_there(&ctl->nl, name, true))
+		return nicctl_fail(ctl, what, "%s is a fabric, not a device: nicctl %s fabric %s",
+				   name, what, name);
+	if (ret == -ENODEV && fabric && is_there(&ctl->nl, fabric, false))
+		return nicctl_fail(ctl, what, "%s is a device, not a fabric: nicctl %s %s",
+				   fabric, what, fabric);
+	return nicctl_fail(ctl, what, "%s%s%s", which ? which : "", which ? ": " : "",
+			   ctl->nl.error);
+}
+
 int nicctl_usage(struct nicctl *ctl, const char *topic)
 {
 	fprintf(stderr, "nicctl: %s; try nicctl help%s%s\n", ctl->args.error,
@@ -123,11 +154,8 @@ int main(int argc, char **argv)
 		status = objects_run(&ctl);
 	if (ctl.json && status != EXIT_USAGE)
 		report_print(ctl.report, stdout);
-	if ((fflush(stdout) || ferror(stdout)) && !status) {
-		fprintf(stderr, "nicctl: cannot write the output: %s\n",
-			strerror(errno));
+	if (output_finish("nicctl") && !status)
 		status = EXIT_FAILURE;
-	}
 	nl_close(&ctl.nl);
 	report_free(ctl.report);
 	free(words);

@@ -42,6 +42,14 @@ int nicctl_usage(struct nicctl *ctl, const char *topic);
 /* Open ctl->nl: 0 or an exit status */
 int nicctl_connect(struct nicctl *ctl);
 
+/*
+ * What @request selects could not be had, with @ret and ctl->nl.error: says so. When
+ * it is a fabric that was taken for a device, or the other way round, says how that
+ * is written. Returns EXIT_FAILURE.
+ */
+int nicctl_fail_selected(struct nicctl *ctl, const char *what,
+			 const struct request *request, int ret);
+
 /* change.c */
 
 /* Ask for a change; @command: DEV_NEW, DEV_SET or DEV_DEL. As devices_get(). */

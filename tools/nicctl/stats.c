@@ -10,8 +10,7 @@ int stats_run(struct nicctl *ctl)
 {
 	struct request request = { 0 };
 	struct devices devices = { 0 };
-	const char *which;
-	int status;
+	int status, ret;
 
 	if (args_take_keyword(&ctl->args, "help"))
 		return help_topic(ctl, "stats");
@@ -21,14 +20,12 @@ int stats_run(struct nicctl *ctl)
 	status = nicctl_connect(ctl);
 	if (status)
 		return status;
-	if (devices_get(&ctl->nl, DMANIC_GENL_CMD_STATS_GET, request.name,
-			request.fabric, &devices)) {
-		which = request.name ? request.name : request.fabric;
-		status = nicctl_fail(ctl, "stats", "%s%s%s", which ? which : "",
-				     which ? ": " : "", ctl->nl.error);
-	} else {
+	ret = devices_get(&ctl->nl, DMANIC_GENL_CMD_STATS_GET, request.name,
+			  request.fabric, &devices);
+	if (ret)
+		status = nicctl_fail_selected(ctl, "stats", &request, ret);
+	else
 		show_stats(ctl, &devices);
-	}
 	devices_free(&devices);
 	return status;
 }

@@ -507,6 +507,13 @@ static int options_agree(struct options *opt, uint64_t given, int *status)
 	return 0;
 }
 
+static int print_only(const char *text, int *status)
+{
+	fputs(text, stdout);
+	*status = output_finish("nicperf") ? EXIT_FAILURE : EXIT_SUCCESS;
+	return -1;
+}
+
 /* An option without argument, or one getopt did not understand */
 static int option_other(int option, char **argv, int *status)
 {
@@ -514,13 +521,9 @@ static int option_other(int option, char **argv, int *status)
 
 	switch (option) {
 	case OPT_HELP:
-		fputs(help, stdout);
-		*status = EXIT_SUCCESS;
-		return -1;
+		return print_only(help, status);
 	case OPT_VERSION:
-		puts("nicperf " TOOL_VERSION);
-		*status = EXIT_SUCCESS;
-		return -1;
+		return print_only("nicperf " TOOL_VERSION "\n", status);
 	default:
 		return usage(status, "%s",
 			     option_refused(option, argv, short_options,

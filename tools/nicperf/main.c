@@ -250,11 +250,7 @@ static int run_print(struct run *run)
 		report_print(run->report, stdout);
 	else
 		report_print_checks(run->report, stdout);
-	if (fflush(stdout) || ferror(stdout)) {
-		run_note("cannot write the results: %s", strerror(errno));
-		ret = -1;
-	}
-	return ret;
+	return output_finish("nicperf") ? -1 : ret;
 }
 
 int main(int argc, char **argv)

@@ -101,6 +101,7 @@ static void start(char **program)
 int main(int argc, char **argv)
 {
 	char **program = options_parse(argc, argv);
+	int status;
 
 	if (!prepare())
 		return 1;
@@ -109,5 +110,7 @@ int main(int argc, char **argv)
 	run();
 	free(polled);
 	free(ranks);
-	return end_status();
+	status = end_status();
+	/* what --label printed */
+	return output_finish("nicrun") && !status ? EXIT_FAILURE : status;
 }

@@ -27,7 +27,7 @@ static const char usage_text[] =
 "Start PROGRAM RANKS times, each on a device of its own, on this machine or a\n"
 "part of them on each of several.\n"
 "\n"
-"  -n, --ranks RANKS    how many\n"
+"  -n, --ranks RANKS    how many: 1 to 4096\n"
 "      --device PREFIX  rank i uses device PREFIX<i> (default: nic)\n"
 "      --nodes LIST     or PREFIX<the i-th number of LIST>: 0,2,4-7\n"
 "      --here LIST      start only these ranks of the RANKS: 0,2,4-7. The others\n"
@@ -65,16 +65,23 @@ void wrong_usage(const char *format, ...)
 	exit(EXIT_USAGE);
 }
 
+static void print_and_exit(const char *text)
+{
+	fputs(text, stdout);
+	exit(output_finish("nicrun") ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
 static void parse_ranks(const char *text)
 {
 	uint64_t count;
 	const char *why;
 
 	why = count_parse(text, RANKS_MAX, &count);
+	if (!why && !count)
+		why = "is zero";
 	if (why)
-		wrong_usage("-n %s %s", text, why);
-	if (!count)
-		wrong_usage("-n 0: at least one rank");
+		wrong_usage("-n %s %s: give a whole number from 1 to %d", text,
+			    why, RANKS_MAX);
 	opt.n = (unsigned int)count;
 }
 
@@ -133,11 +140,11 @@ char **options_parse(int argc, char **argv)
 			opt.bind = true;
 			break;
 		case 'h':
-			fputs(usage_text, stdout);
-			exit(0);
+			print_and_exit(usage_text);
+			break;
 		case 'V':
-			puts("nicrun " TOOL_VERSION);
-			exit(0);
+			print_and_exit("nicrun " TOOL_VERSION "\n");
+			break;
 		default:
 			wrong_usage("%s", option_refused(c, argv, shorts,
 							 options, wrong));
@@ -151,16 +158,22 @@ char **options_parse(int argc, char **argv)
 }
 
 /* What all parts of the job must have alike, and nobody makes for them */
+static const char *need_variable(const char *name)
+{
+	const char *text = getenv(name);
+
+	if (text && *text)
+		return text;
+	wrong_usage("--here: set %s, to the same for all ranks of the job", name);
+	return "";
+}
+
 static void need_job(void)
 {
-	static const char * const names[] = { "NIC_JOB", "NIC_SECRET" };
 	const char *secret;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!getenv(names[i]) || !*getenv(names[i]))
-			wrong_usage("--here: set %s, to the same for all ranks of the job",
-				    names[i]);
-	secret = getenv("NIC_SECRET");
+	need_variable("NIC_JOB");
+	secret = need_variable("NIC_SECRET");
 	if (strlen(secret) != SECRET_DIGITS ||
 	    secret[strspn(secret, "0123456789abcdefABCDEF")])
 		wrong_usage("--here: NIC_SECRET must have %d hexadecimal digits",

@@ -112,7 +112,7 @@ static void print_and_exit(const char *text)
 {
 	if (first_rank())
 		fputs(text, stdout);
-	exit(EXIT_SUCCESS);
+	exit(output_finish("nictile") ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 const char *schedule_name(unsigned int schedule)

@@ -253,6 +253,8 @@ int show_results(const struct story *story)
 	ok = report_ok(report);
 	if (files_write(story->files, story, report))
 		ok = false;
+	if (output_finish("nictile"))
+		ok = false;
 	report_free(report);
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
