@@ -133,6 +133,7 @@ void dmanic_handshake_begin(struct dmanic_peer *peer, u64 now)
 		return;
 	/* Also when the other side has begun: then its time counts from now on */
 	peer->since = now;
+	peer->asked = 0;
 	peer->refused = 0;
 	peer->hello_now = true;
 }
@@ -142,6 +143,7 @@ static void handshake_again(struct dmanic_peer *peer, u64 now)
 {
 	u64 wait = peer->hello_wait;
 
+	peer->asked++;
 	peer->hello_now = false;
 	peer->hello_at = now + wait + dmanic_peer_env(peer)->random(peer->host) % (wait / 4);
 	peer->hello_wait = min(2 * wait, max(dmanic_peer_config(peer)->dead_ns / 8,
@@ -289,6 +291,7 @@ static void handshake_pair(struct dmanic_peer *peer, const struct dmanic_frame *
 void dmanic_handshake_open(struct dmanic_peer *peer, u64 now)
 {
 	peer->state = DMANIC_PEER_OPEN;
+	peer->asked = 0;
 	peer->hello_now = false;
 	peer->init_now = false;
 	peer->hello_at = DMANIC_NEVER;

@@ -400,13 +400,21 @@ static void peer_died(struct dmanic_peer *peer)
 static bool peer_is_dead(struct dmanic_peer *peer, u64 now)
 {
 	u64 limit = dmanic_peer_config(peer)->dead_ns;
+	u64 again = now - limit + limit / PEER_PROBES;
 
 	if (peer_dead_at(peer) > now)
 		return false;
-	if (peer->state != DMANIC_PEER_OPEN || peer->waiting == DMANIC_NEVER ||
-	    max(peer->heard, peer->waiting) + limit > now || peer->asked >= PEER_ASKED)
+	if (peer->asked >= PEER_ASKED)
 		return true;
-	peer->waiting = now - limit + limit / PEER_PROBES;
+	if (dmanic_handshake_asks(peer)) {
+		peer->since = again;
+		peer->hello_now = true;
+		return false;
+	}
+	if (peer->state != DMANIC_PEER_OPEN || peer->waiting == DMANIC_NEVER ||
+	    max(peer->heard, peer->waiting) + limit > now)
+		return true;
+	peer->waiting = again;
 	peer->probe_now = true;
 	return false;
 }

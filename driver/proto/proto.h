@@ -697,7 +697,8 @@ enum dmanic_peer_state {
  * @heard: when something came with our tag
  * @waiting: since when we wait for something; DMANIC_NEVER: we do not
  * @probed: when a PROBE went out
- * @asked: PROBEs since something came
+ * @asked: PROBEs since something came; before there is a connection, how often it was
+ *	asked for
  * @probe_now: send one at once
  * @tx: sending ends
  * @rx: receiving ends

@@ -393,6 +393,28 @@ TEST(handshake__forged_frames_end_nothing)
 	pair_end();
 }
 
+/* This node had no CPU for long: time alone does not tell that nobody answers */
+TEST(handshake__nobody_is_dead_who_was_not_asked)
+{
+	u64 begin;
+
+	pair_begin();
+	put(0, &xfer[0]);
+	pair_pump(0);
+	pair_drop(0, 0);
+	begin = pair_now;
+	pair_now += 60 * 1000 * PAIR_MS;
+	dmanic_peer_timer(pair[0].peer, pair_now);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPENING);
+	EXPECT_EQ(pair[0].completed, 0);
+	pair_run(1000 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPEN);
+	EXPECT(pair_now - begin < 62 * 1000 * PAIR_MS);
+	pair_end();
+}
+
 /* A link that has no room for another peer may take one that only was asked */
 TEST(handshake__who_only_was_asked_is_idle)
 {
