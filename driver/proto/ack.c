@@ -351,6 +351,9 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 		units += ack_sent(peer, class, tx->sent_head++, now);
 	}
 	if (stream->next >= tx->una) {
+		/* Part of a frame is something, too, when nothing else gets there */
+		if (stream->next > tx->una)
+			peer->moved = now;
 		tx->una = stream->next;
 		tx->reject = max(tx->reject, stream->reject);
 	}

@@ -267,11 +267,24 @@ static void next_begin(struct next *next, u64 seq, u64 limit)
 	next_told(next, dmanic_ack_along(next->peer, next->class));
 }
 
-/* What was lost goes first, oldest loss first */
+/*
+ * What the other side waits for: it may have no room for anything else. Else the oldest
+ * loss.
+ */
+static u32 next_lost(const struct dmanic_tx *tx)
+{
+	u32 head = tx->sent_head & tx->sent_mask;
+
+	if (tx->lost.first != DMANIC_NONE && tx->sent[head].state == DMANIC_SENT_LOST)
+		return head;
+	return tx->lost.first;
+}
+
+/* What was lost goes first */
 static bool next_again(struct next *next, u64 now)
 {
 	struct dmanic_tx *tx = &next->peer->tx[next->class];
-	u32 index = tx->lost.first;
+	u32 index = next_lost(tx);
 	struct dmanic_sent *sent;
 	u64 seq, end;
 

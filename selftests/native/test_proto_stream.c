@@ -97,6 +97,48 @@ TEST(stream__nothing_but_lost_frames_again)
 	pair_end();
 }
 
+/*
+ * Frames behind the first were sent before it, the last time: the other side may have
+ * no room for them, and waits for the first alone.
+ */
+TEST(stream__first_of_what_is_missing_goes_first)
+{
+	struct dmanic_ranges *got;
+	u64 before;
+	u32 i;
+
+	begin();
+	got = &pair[1].peer->rx[DMANIC_BULK].got;
+	before = got->next;
+	put(0, 14000, 0);
+	pair_pump(0);
+	ASSERT(count(0, DMANIC_WIRE_DATA) >= 9);
+	pair_deliver(0, 5);
+	for (i = 0; i < pair[1].nr_sent; i++)
+		pair_deliver(1, i);
+	drop_all(0);
+	drop_all(1);
+	EXPECT_EQ(got->nr, 1);
+	/* Those before it are sent again, those behind it not yet */
+	while (pair[0].host.stats.data_again < 5 && pair[0].host.stats.timeouts < 1)
+		pair_wait(PAIR_MS / 10);
+	EXPECT_EQ(pair[0].host.stats.timeouts, 0);
+	while (!pair[0].host.stats.timeouts) {
+		drop_all(0);
+		pair_wait(PAIR_MS / 10);
+	}
+	for (i = 0; i < pair[0].nr_sent && pair_type(0, i) != DMANIC_WIRE_DATA; i++)
+		;
+	ASSERT(i < pair[0].nr_sent);
+	EXPECT_EQ(got->next, before);
+	pair_deliver(0, i);
+	EXPECT(got->next > before);
+	pair_run(1000 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT(!memcmp(pair[1].memory, source, 14000));
+	pair_end();
+}
+
 /* The last frame is lost: nothing comes that could tell */
 TEST(stream__tail_is_probed_before_the_timeout)
 {
