@@ -234,7 +234,8 @@ FUZZ_CC	?= clang
 fuzz	:= $(BUILD)/fuzz
 fuzzers	:= $(basename $(notdir $(wildcard selftests/fuzz/fuzz_*.c)))
 fuzz: $(addprefix $(fuzz)/,$(fuzzers))
-$(fuzz)/%: selftests/fuzz/%.c $(wildcard driver/proto/*.[ch] selftests/native/proto_pair.h)
+$(fuzz)/%: selftests/fuzz/%.c $(wildcard driver/proto/*.[ch] selftests/fuzz/*.h \
+		selftests/native/proto_pair.h)
 	$(call say,CLANG,$@)
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -O1 -g -std=gnu11 $(warnings) -fno-sanitize-recover=all \

@@ -10,50 +10,26 @@
  * been completed once and no READ is held.
  */
 #define PAIR_FRAMES	512	/* less to clear for each input */
+#include "selftests/fuzz/fuzz.h"
 #include "selftests/native/proto_pair.h"
 
 #define FUZZ_XFERS	64
-
-struct input {
-	const u8 *bytes;
-	size_t left;
-};
 
 static u8 memory[PAIR_MEMORY];
 static struct dmanic_xfer xfers[FUZZ_XFERS];
 static struct dmanic_lookup lookups[FUZZ_XFERS];
 static u32 nr_xfers;
 
-static u8 take(struct input *input)
-{
-	if (!input->left)
-		return 0;
-	input->left--;
-	return *input->bytes++;
-}
-
 static void step_frame(struct input *input, bool right)
 {
-	u32 length = take(input) | (u32)take(input) << 8, head;
 	static u8 frame[DMANIC_WIRE_FRAME_MAX];
-	u64 tag = pair[0].peer->local_tag;
-	u32 i;
+	u32 length = take_bytes(input, frame, take_u16(input));
 
-	if (length > input->left)
-		length = input->left;
-	memcpy(frame, input->bytes, length);
-	input->bytes += length;
-	input->left -= length;
 	if (right && length >= DMANIC_WIRE_COMMON) {
 		frame[0] = 1;
-		for (i = 0; i < 8; i++)
-			frame[16 + i] = tag >> (56 - 8 * i);
-		if (frame[1] == DMANIC_WIRE_RESET)
-			for (i = 0; i < 8; i++)
-				frame[16 + i] = pair[0].peer->remote_tag >> (56 - 8 * i);
-		head = dmanic_wire_pull(frame, length);
-		if (head >= DMANIC_WIRE_COMMON && head <= length)
-			dmanic_head_seal(frame, head);
+		fuzz_tag(frame, frame[1] == DMANIC_WIRE_RESET ? pair[0].peer->remote_tag :
+								pair[0].peer->local_tag);
+		fuzz_seal(frame, length);
 	}
 	pair_feed(0, right ? pair[1].address : 5, frame, length);
 	pair_pump(0);
@@ -62,21 +38,12 @@ static void step_frame(struct input *input, bool right)
 static void step_submit(struct input *input)
 {
 	struct dmanic_xfer *xfer;
-	u8 kind;
 
 	if (nr_xfers == FUZZ_XFERS)
 		return;
 	xfer = &xfers[nr_xfers++];
 	*xfer = pair_write(memory, take(input) * 50, take(input) * 100);
-	kind = take(input) % 8;
-	xfer->kind = kind == DMANIC_XFER_LOOKUP ? kind : kind % 4;
-	xfer->lookup = &lookups[nr_xfers - 1];
-	xfer->class = take(input) % 2;
-	xfer->notifies = xfer->kind == DMANIC_XFER_WRITE && take(input) % 2;
-	xfer->opcode = DMANIC_OP_FETCH_ADD;
-	if (xfer->kind == DMANIC_XFER_NOTIFY || xfer->kind == DMANIC_XFER_ATOMIC ||
-	    xfer->kind == DMANIC_XFER_LOOKUP)
-		xfer->length = 0;
+	fuzz_kind(input, xfer, &lookups[nr_xfers - 1]);
 	pair_submit(0, xfer);
 	pair_pump(0);
 }
@@ -128,8 +95,6 @@ static void fuzz_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	if (xfer >= xfers && xfer < xfers + FUZZ_XFERS && xfer->payload++)
 		abort();
 }
-
-int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length);
 
 int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length)
 {

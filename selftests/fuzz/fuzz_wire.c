@@ -6,22 +6,9 @@
  * right, so that what is behind the checksum is reached. What was decoded and
  * encoded again must be the same bytes.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "driver/proto/wire.h"
+#include "selftests/fuzz/fuzz.h"
 
 static u8 frame[DMANIC_WIRE_FRAME_MAX], copy[DMANIC_WIRE_HEAD_MAX];
-
-#define demand(condition)						\
-	do {								\
-		if (!(condition)) {					\
-			fprintf(stderr, "fuzz_wire: line %d: not so: %s\n",	\
-				__LINE__, #condition);			\
-			abort();					\
-		}							\
-	} while (0)
 
 static void decode_data(const struct dmanic_head *head)
 {
@@ -117,20 +104,13 @@ static void decode(u32 length)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length);
-
 int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length)
 {
-	u32 head_length;
-
 	if (length > sizeof(frame))
 		return 0;
 	memcpy(frame, bytes, length);
 	decode(length);
-	head_length = dmanic_wire_pull(frame, length);
-	if (head_length >= DMANIC_WIRE_COMMON && head_length <= length) {
-		dmanic_head_seal(frame, head_length);
+	if (fuzz_seal(frame, length))
 		decode(length);
-	}
 	return 0;
 }

@@ -363,11 +363,22 @@ static inline void pair_pump(u32 i)
 		pair_send(&pair[i], &out);
 }
 
-/* Side @i gets these bytes */
-static inline void pair_feed(u32 i, u64 from, const u8 *bytes, u32 length)
+/* Side @i gets a frame; its answer goes to its list. Return: the peer it concerned. */
+static inline struct dmanic_peer *pair_receive(u32 i, const struct dmanic_frame *frame)
 {
 	u8 head[DMANIC_WIRE_HEAD_MAX];
 	struct dmanic_out answer = { .head = head };
+	struct dmanic_peer *peer;
+
+	peer = dmanic_host_receive(&pair[i].host, frame, pair_now, &answer);
+	if (answer.head_length)
+		pair_send(&pair[i], &answer);
+	return peer;
+}
+
+/* Side @i gets these bytes */
+static inline void pair_feed(u32 i, u64 from, const u8 *bytes, u32 length)
+{
 	struct dmanic_frame frame = {
 		.from = from,
 		.head = bytes,
@@ -376,9 +387,7 @@ static inline void pair_feed(u32 i, u64 from, const u8 *bytes, u32 length)
 		.link = bytes,
 	};
 
-	dmanic_host_receive(&pair[i].host, &frame, pair_now, &answer);
-	if (answer.head_length)
-		pair_send(&pair[i], &answer);
+	pair_receive(i, &frame);
 }
 
 /* Frame @k that side @i sent arrives, if it is for the other; it stays in the list */

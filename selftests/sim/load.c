@@ -406,6 +406,8 @@ void sim_load_ended(struct sim_node *node)
 			  "operation %llu ended after %llu ms", op->serial,
 			  (sim.now - op->posted) / SIM_MS);
 		sim.digest = (sim.digest ^ op->serial ^ sim.now) * 0x100000001b3ULL;
+		SIM_CHECK(!sim.config.planted || sim.ended < sim.config.planted,
+			  "digest %016llx, as --planted says", sim.digest);
 		if (op->xfer.status) {
 			end_failed(op);
 		} else {

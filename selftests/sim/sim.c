@@ -4,7 +4,7 @@
  *
  * usage: sim [SCENARIO] [--seed N] [--seeds N] [--OPTION VALUE]...
  * Without a scenario: "faults". Prints what happened; KTAP with "check". A run that
- * violates something says which seed to replay, and ends with 1.
+ * violates something says how to replay it, and ends with 1.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +26,8 @@ static const struct sim_config base = {
 	.mtu = 1500,
 	.super = 65535,
 	.latency_ns = 10000,
+	.loss_operations = 2000,
+	.incast_ms = 200,
 };
 
 static double cpu_seconds(void)
@@ -57,9 +59,12 @@ static void print_run(const char *name, double seconds, double cpu)
 
 static u64 one(const char *name, const struct sim_config *config)
 {
-	double cpu = cpu_seconds(), seconds = run(config);
-	u64 digest = sim.digest;
+	double cpu = cpu_seconds(), seconds;
+	u64 digest;
 
+	sim_replay_is(NULL, name, config);
+	seconds = run(config);
+	digest = sim.digest;
 	print_run(name, seconds, cpu_seconds() - cpu);
 	sim_world_end();
 	return digest;
@@ -143,10 +148,6 @@ static struct sim_config million(struct sim_config config)
 	return config;
 }
 
-/* How long the measurements are; less with "check", which is for every day */
-static u64 loss_operations = 2000;
-static u64 incast_ms = 200;
-
 /* Bytes a second each way, of WRITEs that ended */
 static double goodput(struct sim_config config, u32 drop)
 {
@@ -158,7 +159,7 @@ static double goodput(struct sim_config config, u32 drop)
 	config.depth = 8;
 	config.fixed = true;
 	config.bytes = 262144;
-	config.operations = loss_operations;
+	config.operations = config.loss_operations;
 	config.rate = 1250000000ULL;
 	config.queue = config.queue ? config.queue : 262144;
 	config.drop = drop;
@@ -213,7 +214,7 @@ static int incast(struct sim_config config)
 	double sum = 0, squares = 0, share, total, fair;
 	struct sim_peer *peer;
 	struct sim_op *op;
-	u64 until = incast_ms * SIM_MS, bytes[9] = { 0 };
+	u64 until = config.incast_ms * SIM_MS, bytes[9] = { 0 };
 	u32 i, k;
 
 	config = eight_to_one(config);
@@ -247,14 +248,14 @@ static int bursts(struct sim_config config)
 	config = eight_to_one(config);
 	config.every_ns = 20 * SIM_MS;
 	sim_world_begin(&config);
-	sim_world_run(8 * incast_ms * SIM_MS, NULL);
+	sim_world_run(8 * config.incast_ms * SIM_MS, NULL);
 	lost = (double)sim.queue_drops / sim.frames;
 	ended = sim.ended;
 	printf("# bursts: incast, every 20 ms: %llu operations, %.4f of frames lost in the queue (at most 0.02)\n",
 	       ended, lost);
 	sim_world_end();
 	/* Each 20 ms all that was posted ends */
-	return lost > 0.02 || ended < 64 * (8 * incast_ms / 20 - 1);
+	return lost > 0.02 || ended < 64 * (8 * config.incast_ms / 20 - 1);
 }
 
 /*
@@ -280,7 +281,7 @@ static int shallow(struct sim_config config)
 	config.rate = 125000000ULL;
 	config.queue = 65536;
 	sim_world_begin(&config);
-	sim_world_run(10 * incast_ms * SIM_MS, NULL);
+	sim_world_run(10 * config.incast_ms * SIM_MS, NULL);
 	lost = (double)sim.queue_drops / sim.frames;
 	carried = sim.bytes_ok / 2 / (sim.last_end / 1e9) / 125e6;
 	printf("# shallow: %.4f of frames lost in the queue (at most 0.10), %.3f of the link (at least 0.70)\n",
@@ -341,124 +342,148 @@ static int late(struct sim_config config)
 static const struct {
 	const char *name;
 	struct sim_config (*make)(struct sim_config config);
+	int (*measure)(struct sim_config config);
 } scenarios[] = {
-	{ "clean", clean }, { "faults", faults }, { "deaths", deaths }, { "tiny", tiny },
-	{ "over", over }, { "thousand", thousand }, { "million", million },
+	{ "clean", clean, NULL }, { "faults", faults, NULL }, { "deaths", deaths, NULL },
+	{ "tiny", tiny, NULL }, { "over", over, NULL }, { "thousand", thousand, NULL },
+	{ "million", million, NULL }, { "loss", clean, loss }, { "incast", clean, incast },
+	{ "bursts", clean, bursts }, { "shallow", clean, shallow }, { "late", clean, late },
 };
 
 #define SCENARIOS	(sizeof(scenarios) / sizeof(scenarios[0]))
 
-/* A short run of everything, and one twice: it must be the same */
+/* Which of them; SCENARIOS: none */
+static u32 find(const char *name)
+{
+	u32 i;
+
+	for (i = 0; i < SCENARIOS; i++)
+		if (!strcmp(name, scenarios[i].name))
+			break;
+	return i;
+}
+
+/* As it is without options; "check" itself has the options alone */
+struct sim_config sim_scenario(const char *name, u64 seed)
+{
+	struct sim_config config = base;
+	u32 i = find(name);
+
+	config.seed = seed;
+	return i < SCENARIOS ? scenarios[i].make(config) : config;
+}
+
+static int play(const char *name, const struct sim_config *config)
+{
+	u32 i = find(name);
+	int bad;
+
+	if (!scenarios[i].measure) {
+		one(name, config);
+		return 0;
+	}
+	sim_replay_is(NULL, name, config);
+	bad = scenarios[i].measure(*config);
+	if (bad)
+		sim_replay_print();
+	return bad;
+}
+
+/* One of "check": what has a measure as it is, others shorter, and with two seeds */
+static int check_one(const char *name, struct sim_config config)
+{
+	u32 i = find(name), k;
+	struct sim_config tried;
+
+	if (scenarios[i].measure)
+		return play(name, &config);
+	for (k = 0; k < 2; k++, config.seed++) {
+		tried = config;
+		tried.operations = 4000;
+		tried = scenarios[i].make(tried);
+		one(name, &tried);
+	}
+	return 0;
+}
+
+/* The same run twice is the same */
+static int check_replays(struct sim_config config)
+{
+	int bad;
+
+	config = deaths(config);
+	config.operations = 3000;
+	bad = one("deaths", &config) != one("deaths", &config);
+	if (bad)
+		sim_replay_print();
+	return bad;
+}
+
+/* A short run of everything */
 static int check(struct sim_config config)
 {
 	static const char *const names[] = {
 		"clean", "faults", "deaths", "tiny", "over", "replays", "loss", "incast",
 		"bursts", "shallow",
 	};
-	struct sim_config tried;
 	int failed = 0, bad;
-	u64 digest;
 	u32 i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	loss_operations = 300;
-	incast_ms = 30;
+	config.loss_operations = 300;
+	config.incast_ms = 30;
 	printf("KTAP version 1\n1..10\n");
 	for (i = 0; i < 10; i++) {
-		bad = 0;
-		tried = config;
-		tried.operations = 4000;
-		if (i < 5) {
-			tried = scenarios[i].make(tried);
-			one(names[i], &tried);
-			tried.seed++;
-			one(names[i], &tried);
-		} else if (i == 5) {
-			tried = deaths(tried);
-			tried.operations = 3000;
-			digest = one(names[i], &tried);
-			bad = digest != one(names[i], &tried);
-		} else {
-			bad = i == 6 ? loss(config) :
-			      i == 7 ? incast(config) :
-			      i == 8 ? bursts(config) : shallow(config);
-		}
+		bad = !strcmp(names[i], "replays") ? check_replays(config) :
+						    check_one(names[i], config);
 		printf("%s %u - sim__%s\n", bad ? "not ok" : "ok", i + 1, names[i]);
 		failed |= bad;
 	}
 	return failed;
 }
 
-static const struct {
-	const char *name;
-	size_t offset;
-	bool wide;
-} options[] = {
-#define OPTION(field)	{ #field, offsetof(struct sim_config, field),		\
-			  sizeof(((struct sim_config *)0)->field) == 8 }
-	OPTION(seed), OPTION(nodes), OPTION(peers), OPTION(flows), OPTION(depth),
-	OPTION(operations), OPTION(bytes), OPTION(mtu), OPTION(super), OPTION(budget),
-	OPTION(target_ns), OPTION(rto_ns), OPTION(latency_ns), OPTION(jitter_ns),
-	OPTION(rate), OPTION(queue), OPTION(drop),
-	OPTION(duplicate), OPTION(corrupt), OPTION(late), OPTION(unsent), OPTION(bursts),
-	OPTION(resizes), OPTION(deaths), OPTION(bad),
-	OPTION(cancel), OPTION(change), OPTION(late_ns),
-};
-
-static bool set_option(struct sim_config *config, const char *name, const char *value)
+/* Return: false when there is something that is not known */
+static bool parse(int argc, char **argv, struct sim_config *config, u64 *seeds)
 {
-	u64 number = strtoull(value, NULL, 0);
-	u32 i;
+	int i;
 
-	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		if (strcmp(options[i].name, name))
-			continue;
-		if (options[i].wide)
-			*(u64 *)((char *)config + options[i].offset) = number;
+	for (i = 0; i < argc; i++) {
+		if (!strcmp(argv[i], "--trace"))
+			config->trace = true;
+		else if (i + 1 < argc && !strcmp(argv[i], "--seeds"))
+			*seeds = strtoull(argv[++i], NULL, 0);
+		else if (i + 1 < argc && !strncmp(argv[i], "--", 2) &&
+			 sim_option_set(config, argv[i] + 2, argv[i + 1]))
+			i++;
 		else
-			*(u32 *)((char *)config + options[i].offset) = number;
-		return true;
+			return fprintf(stderr, "sim: what is %s?\n", argv[i]), false;
 	}
-	return false;
+	return true;
 }
 
 int main(int argc, char **argv)
 {
 	struct sim_config config = base;
 	const char *name = "faults";
-	u64 seeds = 1;
-	u32 k;
-	int i = 1;
+	u64 seed, end, seeds = 1;
+	int bad = 0, i = 1;
+	bool all;
 
 	if (argc > 1 && argv[1][0] != '-')
 		name = argv[i++];
-	for (k = 0; k < SCENARIOS; k++)
-		if (!strcmp(name, scenarios[k].name))
-			config = scenarios[k].make(config);
-	for (; i < argc; i++) {
-		if (!strcmp(argv[i], "--trace"))
-			config.trace = true;
-		else if (i + 1 < argc && !strcmp(argv[i], "--seeds"))
-			seeds = strtoull(argv[++i], NULL, 0);
-		else if (i + 1 < argc && !strncmp(argv[i], "--", 2) &&
-			 set_option(&config, argv[i] + 2, argv[i + 1]))
-			i++;
-		else
-			return fprintf(stderr, "sim: what is %s?\n", argv[i]), 2;
-	}
-	if (!strcmp(name, "check"))
+	all = !strcmp(name, "check");
+	if (!all && find(name) == SCENARIOS)
+		return fprintf(stderr, "sim: what is %s?\n", name), 2;
+	if (!parse(argc - i, argv + i, &config, &seeds))
+		return 2;
+	sim_replay_is(argv[0], name, &config);
+	if (all)
 		return check(config);
-	if (!strcmp(name, "loss"))
-		return loss(config);
-	if (!strcmp(name, "incast"))
-		return incast(config);
-	if (!strcmp(name, "bursts"))
-		return bursts(config);
-	if (!strcmp(name, "shallow"))
-		return shallow(config);
-	if (!strcmp(name, "late"))
-		return late(config);
-	for (; seeds; seeds--, config.seed++)
-		one(name, &config);
-	return 0;
+	for (seed = config.seed, end = seed + seeds; seed != end && !bad; seed++) {
+		config = sim_scenario(name, seed);
+		parse(argc - i, argv + i, &config, &seeds);
+		config.seed = seed;
+		bad = play(name, &config);
+	}
+	return bad;
 }

@@ -6,7 +6,8 @@
  * Everything follows from the seed. Files: world.c (clock, network, faults),
  * node.c (a node's surroundings: memory, interrupts, words, and the checks made
  * when they are touched), load.c (operations and the checks made when they end),
- * over.c (those that write over each other), sim.c (scenarios).
+ * over.c (those that write over each other), sim.c (scenarios), options.c (a run and
+ * its command line).
  *
  * Every operation has a part of its target's memory for itself, and its bytes
  * follow from its serial number, so that each byte that is placed can be checked
@@ -63,6 +64,9 @@
  * @over: WRITEs only, and those of a flow go over each other
  * @small: little memory for each peer
  * @late_ns: the last node begins then
+ * @loss_operations: of each measurement of "loss"
+ * @incast_ms: how long "incast" is; "bursts" eight times, "shallow" ten times that
+ * @planted: fails when so many operations have ended; 0: never
  * @trace: print every frame
  */
 struct sim_config {
@@ -99,6 +103,9 @@ struct sim_config {
 	bool to_one;
 	u64 every_ns;
 	u64 late_ns;
+	u64 loss_operations;
+	u64 incast_ms;
+	u64 planted;
 	bool over;
 	bool small;
 	bool trace;
@@ -202,6 +209,14 @@ extern struct sim_world sim;
 
 void __attribute__((noreturn, format(printf, 4, 5)))
 sim_fail(const char *file, int line, const char *what, const char *format, ...);
+
+/* sim.c */
+struct sim_config sim_scenario(const char *name, u64 seed);
+
+/* options.c */
+bool sim_option_set(struct sim_config *config, const char *name, const char *value);
+void sim_replay_is(const char *program, const char *name, const struct sim_config *config);
+void sim_replay_print(void);
 
 /* world.c */
 u64 sim_random(void);

@@ -33,7 +33,8 @@ void sim_fail(const char *file, int line, const char *what, const char *format, 
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
-	printf("\n# replay with --seed %llu and the same options\n", sim.config.seed);
+	printf("\n");
+	sim_replay_print();
 	exit(1);
 }
 

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * options.c - a run by its command line, and the command line of a run
+ *
+ * Every field of struct sim_config that makes a run another one is an option here, so
+ * that what a failure prints is the same run again.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+
+static const struct option {
+	const char *name;
+	size_t offset;
+	size_t bytes;
+} options[] = {
+#define OPTION(field)	{ #field, offsetof(struct sim_config, field),		\
+			  sizeof(((struct sim_config *)0)->field) }
+	OPTION(seed), OPTION(nodes), OPTION(peers), OPTION(flows), OPTION(depth),
+	OPTION(operations), OPTION(bytes), OPTION(fixed), OPTION(mtu), OPTION(super),
+	OPTION(crc), OPTION(budget), OPTION(target_ns), OPTION(rto_ns),
+	OPTION(latency_ns), OPTION(jitter_ns), OPTION(rate), OPTION(cable), OPTION(queue),
+	OPTION(drop), OPTION(duplicate), OPTION(corrupt), OPTION(late), OPTION(unsent),
+	OPTION(bursts), OPTION(resizes), OPTION(deaths), OPTION(bad), OPTION(cancel),
+	OPTION(change), OPTION(to_one), OPTION(every_ns), OPTION(over), OPTION(small),
+	OPTION(late_ns), OPTION(loss_operations), OPTION(incast_ms), OPTION(planted),
+};
+
+#define OPTIONS		(sizeof(options) / sizeof(options[0]))
+
+static const char *replay_program, *replay_name;
+static struct sim_config replay_config;
+
+static void option_put(struct sim_config *config, const struct option *option, u64 value)
+{
+	void *field = (char *)config + option->offset;
+
+	if (option->bytes == sizeof(u64))
+		*(u64 *)field = value;
+	else if (option->bytes == sizeof(u32))
+		*(u32 *)field = value;
+	else
+		*(bool *)field = value;
+}
+
+static u64 option_get(const struct sim_config *config, const struct option *option)
+{
+	const void *field = (const char *)config + option->offset;
+
+	if (option->bytes == sizeof(u64))
+		return *(const u64 *)field;
+	if (option->bytes == sizeof(u32))
+		return *(const u32 *)field;
+	return *(const bool *)field;
+}
+
+bool sim_option_set(struct sim_config *config, const char *name, const char *value)
+{
+	u32 i;
+
+	for (i = 0; i < OPTIONS; i++) {
+		if (!strcmp(options[i].name, name)) {
+			option_put(config, &options[i], strtoull(value, NULL, 0));
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What runs now: the scenario @name, as it is or with other options */
+void sim_replay_is(const char *program, const char *name, const struct sim_config *config)
+{
+	replay_program = program ? program : replay_program;
+	replay_name = name;
+	replay_config = *config;
+}
+
+void sim_replay_print(void)
+{
+	struct sim_config plain = sim_scenario(replay_name, replay_config.seed);
+	u64 value;
+	u32 i;
+
+	printf("# replay: %s %s --seed %llu", replay_program, replay_name,
+	       replay_config.seed);
+	for (i = 0; i < OPTIONS; i++) {
+		value = option_get(&replay_config, &options[i]);
+		if (value != option_get(&plain, &options[i]))
+			printf(" --%s %llu", options[i].name, value);
+	}
+	printf("\n");
+}
