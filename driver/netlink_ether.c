@@ -176,7 +176,8 @@ static int peer_put(struct sk_buff *skb, const struct dmanic_peer_info *info)
 	    nla_put_u64_64bit(skb, DMANIC_PEER_A_RTT_NS, info->rtt_ns, DMANIC_PEER_A_PAD) ||
 	    nla_put_u64_64bit(skb, DMANIC_PEER_A_WINDOW, info->window,
 			      DMANIC_PEER_A_PAD) ||
-	    nla_put_u32(skb, DMANIC_PEER_A_FRAME, info->frame))
+	    nla_put_u32(skb, DMANIC_PEER_A_FRAME, info->frame) ||
+	    nla_put_u32(skb, DMANIC_PEER_A_CRC, info->crc))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

@@ -100,6 +100,7 @@ static bool ether_peer_info(struct dmanic_node *node, u32 which,
 			.incarnation = ep->peer.incarnation,
 			.mtu = ep->peer.mtu,
 			.frame = ep->peer.super,
+			.crc = ep->peer.features & DMANIC_WIRE_PAYLOAD_CRC,
 			.rtt_ns = ep->peer.rate.srtt,
 			.window = ep->peer.rate.window,
 		};
@@ -189,13 +190,11 @@ static int ether_has_hardware(struct net_device *dev, struct netdev_nested_priv 
 	return !!dev->dev.parent;
 }
 
-static bool ether_crc_on(struct net_device *dev, u32 crc)
+static bool ether_on_hardware(struct net_device *dev)
 {
 	struct netdev_nested_priv priv = {};
 	bool hardware;
 
-	if (crc != DMANIC_CRC_AUTO)
-		return crc == DMANIC_CRC_ON;
 	rcu_read_lock();
 	hardware = ether_has_hardware(dev, &priv) ||
 		   netdev_walk_all_lower_dev_rcu(dev, ether_has_hardware, &priv);
@@ -232,8 +231,7 @@ static bool ether_leads_out(struct net_device *dev)
 
 static void ether_init(struct ether_node *en, const struct ether_config *config)
 {
-	bool hardware = ether_crc_on(config->dev, DMANIC_CRC_AUTO) ||
-			ether_leads_out(config->dev);
+	bool hardware = ether_on_hardware(config->dev) || ether_leads_out(config->dev);
 	struct dmanic_proto_config proto = {
 		.node = config->id,
 		.incarnation = en->node.incarnation,
@@ -246,7 +244,8 @@ static void ether_init(struct ether_node *en, const struct ether_config *config)
 
 	en->info.ethertype = config->ethertype;
 	en->info.crc = config->crc;
-	en->info.crc_on = ether_crc_on(config->dev, config->crc);
+	en->info.crc_on = config->crc == DMANIC_CRC_AUTO ? hardware :
+							   config->crc == DMANIC_CRC_ON;
 	en->info.path = dmanic_ether_path(config->dev, config->ethertype);
 	if (en->info.crc_on)
 		proto.features |= DMANIC_WIRE_PAYLOAD_CRC;

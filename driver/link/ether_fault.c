@@ -66,7 +66,7 @@ static void fault_decide(struct ether_fault *fault, struct fault_fate *fate)
 	fate->damage = fault_hits(fault, rule->corrupt);
 	fate->bit = prandom_u32_state(&fault->random);
 	fate->late = !fault_hits(fault, rule->reorder) && rule->delay_ns;
-	fault->hit += fate->drop || fate->twice || fate->damage;
+	fault->hit += fate->drop || fate->twice || fate->damage || fate->late;
 }
 
 /* A copy, for what it refers to is the sender's memory; NULL: lost after all */

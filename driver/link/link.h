@@ -62,6 +62,7 @@ struct dmanic_ether_info {
  * @incarnation: of it
  * @mtu: longest frame of both
  * @frame: longest frame handed to the device: it is cut, unless the path carries it whole
+ * @crc: both have checksums of data on
  * @rtt_ns: smoothed round trip
  * @window: bytes that may be under way
  */
@@ -72,6 +73,7 @@ struct dmanic_peer_info {
 	u64 incarnation;
 	u32 mtu;
 	u32 frame;
+	bool crc;
 	u64 rtt_ns;
 	u64 window;
 };

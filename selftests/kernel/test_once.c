@@ -154,7 +154,7 @@ static bool may_post(struct once_self *self)
 	       seen + DEPTH >= NOTIFIES * (self->posted + 1);
 }
 
-TEST_F_TIMEOUT(once, a_million_operations_are_done_once_and_in_order, 600)
+TEST_F_TIMEOUT(once, a_million_operations_are_done_once_and_in_order, 1800)
 {
 	struct dmanic_cqe cqe;
 	pthread_t reader;

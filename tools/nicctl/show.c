@@ -118,6 +118,7 @@ static const struct member peer_members[] = {
 	{ "rtt_ns", DMANIC_PEER_A_RTT_NS },
 	{ "window_bytes", DMANIC_PEER_A_WINDOW },
 	{ "frame_bytes", DMANIC_PEER_A_FRAME },
+	{ "crc", DMANIC_PEER_A_CRC },
 };
 
 static const char *crc_name(const struct device *device)
@@ -411,8 +412,9 @@ static void peers_table(const struct devices *devices)
 {
 	static const struct column columns[] = {
 		{ "NAME", true }, { "PEER", false }, { "STATE", true },
-		{ "ADDRESS", true }, { "MTU [B]", false }, { "FRAME [B]", false }, { "RTT", false },
-		{ "WINDOW [B]", false }, { "INCARNATION", false },
+		{ "ADDRESS", true }, { "MTU [B]", false }, { "FRAME [B]", false },
+		{ "CRC", true }, { "RTT", false }, { "WINDOW [B]", false },
+		{ "INCARNATION", false },
 	};
 	struct table *table = table_create(columns, ARRAY_SIZE(columns));
 	const struct device *device = devices->device;
@@ -426,6 +428,7 @@ static void peers_table(const struct devices *devices)
 		table_cell(table, "%s", *device->address ? device->address : "-");
 		cell_number(table, device->peer[DMANIC_PEER_A_MTU]);
 		cell_number(table, device->peer[DMANIC_PEER_A_FRAME]);
+		table_cell(table, "%s", device->peer[DMANIC_PEER_A_CRC] ? "on" : "off");
 		table_cell(table, "%s",
 			   time_print((double)device->peer[DMANIC_PEER_A_RTT_NS], text));
 		table_cell(table, "%s",

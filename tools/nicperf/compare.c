@@ -68,6 +68,14 @@ static void signals_take(void)
 			sigaction(signals[i], &action, NULL);
 }
 
+/* What was not measured holds no bound */
+static void left_out(struct run *run, const char *what, const char *why)
+{
+	run_note("%s: left out: %s", what, why);
+	if (run->opt.check)
+		report_check(run->report, what, false, "not measured: %s", why);
+}
+
 /* ---- bandwidth ---- */
 
 static void work_of(struct work *work, struct end *end)
@@ -262,7 +270,7 @@ static int pair_open(struct compare *c, unsigned int mtu)
 		return -1;
 	c->has_rdma = rdma_create(&c->rdma, run, &c->net);
 	if (!c->has_rdma && !run_stopped())
-		run_note("Soft RoCE is left out: %s", c->rdma.error);
+		left_out(run, "Soft RoCE", c->rdma.error);
 	return 0;
 }
 
@@ -335,7 +343,7 @@ int compare_run(struct run *run)
 	int ret = 0;
 
 	if (run->cpus < 2)
-		run_note("polling latencies need two CPUs, and there is one: left out");
+		left_out(run, "polling latencies", "they need two CPUs, and there is one");
 	else if (cpu_check_handoff(run))
 		return -1;
 	c = calloc(1, sizeof(*c));

@@ -140,6 +140,7 @@ enum dmanic_peer_attr {
 	DMANIC_PEER_A_RTT_NS,		/* u64: round trip; 0: not measured */
 	DMANIC_PEER_A_WINDOW,		/* u64: bytes that may be under way */
 	DMANIC_PEER_A_FRAME,		/* u32: longest frame handed to the device */
+	DMANIC_PEER_A_CRC,		/* u32: 1: both have checksums of data on */
 	__DMANIC_PEER_A_MAX,
 };
 
