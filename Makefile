@@ -123,7 +123,7 @@ $(user)/tools/nicperf/uring.o: | liburing
 
 user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools))
 tests: user $(addprefix $(user)/,$(tests)) $(user)/selftests/user/example \
-	$(user)/selftests/user/uring-chain $(user)/exchange
+	$(user)/selftests/user/uring-chain $(user)/exchange $(user)/neighbor
 units: $(addprefix $(native)/,$(units)) $(native)/sim
 sim: $(user)/sim
 
@@ -146,7 +146,7 @@ proto-o	:= $(patsubst %.c,%.o,$(wildcard driver/proto/*.c))
 sim-o	:= $(proto-o) $(patsubst %.c,%.o,$(wildcard selftests/sim/*.c))
 $(native)/driver/%.o $(native)/selftests/native/test_link_%.o \
 $(native)/selftests/native/test_proto_%.o $(native)/selftests/sim/%.o \
-$(user)/driver/%.o $(user)/selftests/sim/%.o: cppflags := $(shim) $(cppflags)
+$(user)/driver/%.o $(user)/selftests/sim/%.o $(user)/selftests/fuzz/%.o: cppflags := $(shim) $(cppflags)
 $(native)/%.o: %.c $(native)/flags
 	$(call say,CC,$< [sanitized])
 	@mkdir -p $(@D)
@@ -208,6 +208,11 @@ $(user)/selftests/user/uring-chain: Documentation/examples/uring-chain.c \
 # Ranks for the tests over networks, where nicrun and they find it
 $(user)/exchange: $(addprefix $(user)/,$(call under,selftests/net) \
 		tools/common/size.o) $(libnic-so)
+	$(call say,LD,$@)
+	$(Q)$(link)
+
+# Who sends them frames that no node would
+$(user)/neighbor: $(addprefix $(user)/,selftests/fuzz/neighbor.o $(proto-o))
 	$(call say,LD,$@)
 	$(Q)$(link)
 

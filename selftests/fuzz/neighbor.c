@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * neighbor.c - a hostile neighbour: sends frames to a node that no node would
+ *
+ * On a network device of its own, or on that of a node, where it hears all that is
+ * said. Of each frame its seed decides what it is: any bytes; a head as the encoder makes
+ * it, of any node, with any tag; what was heard, once more or with some bytes replaced.
+ * Most checksums of heads are right, so that what is behind them is looked at.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "driver/proto/proto.h"
+
+#define ETHERNET	14
+#define LONGEST		(ETHERNET + DMANIC_WIRE_FRAME_MAX)
+#define HEARD		64U
+#define NODES		8U
+#define ETHERTYPE	0x88b5
+#define ANSWER_MS	2000
+
+static const char usage[] =
+"usage: neighbor --netdev IF --to ADDRESS [OPTION...]\n"
+"Sends frames to the node at ADDRESS that no node would. In a network that is its own.\n"
+"\n"
+"  --frames N      how many (1000)\n"
+"  --seed N        what follows from it are the frames (1)\n"
+"  --listen        hear all that is said at IF first, and use it\n"
+"  --version N     only ask for a connection in that version, of node 0, and print\n"
+"                  how that is answered\n";
+
+/**
+ * struct gso_header - what stands before a frame (struct virtio_net_hdr)
+ * @linear: so many bytes of it are not in pages
+ */
+struct gso_header {
+	u8 flags;
+	u8 type;
+	u16 linear;
+	u16 size;
+	u16 checksum[2];
+};
+
+/**
+ * struct frame - as it is on the wire
+ * @length: bytes
+ * @bytes: of them
+ */
+struct frame {
+	u32 length;
+	u8 bytes[LONGEST];
+};
+
+/**
+ * struct neighbor - what it knows
+ * @fd: packet socket
+ * @random: state of the generator
+ * @own: address
+ * @to: the victim's
+ * @heard: frames that were, a ring
+ * @nr_heard: how many
+ * @mtu: of the device
+ * @out: what is sent next
+ */
+struct neighbor {
+	int fd;
+	u64 random;
+	u8 own[6];
+	u8 to[6];
+	struct frame heard[HEARD];
+	u32 nr_heard;
+	u32 mtu;
+	struct frame out;
+};
+
+static void die(const char *format, ...)
+{
+	va_list args;
+
+	fputs("neighbor: ", stderr);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+/* splitmix64 */
+static u64 any(struct neighbor *n)
+{
+	u64 z = n->random += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+static u32 below(struct neighbor *n, u32 end)
+{
+	return any(n) % end;
+}
+
+static void fill(struct neighbor *n, u8 *bytes, u32 length)
+{
+	while (length--)
+		*bytes++ = any(n);
+}
+
+/* ---- the device ---- */
+
+static void device_open(struct neighbor *n, const char *name)
+{
+	struct sockaddr_ll where = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(ETHERTYPE),
+	};
+	struct ifreq request = { };
+	int on = 1;
+
+	n->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (n->fd < 0)
+		die("packet socket: %s%s", strerror(errno),
+		    errno == EPERM ? "; run it as root" : "");
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
+	if (ioctl(n->fd, SIOCGIFHWADDR, &request))
+		die("%s: %s", name, strerror(errno));
+	memcpy(n->own, request.ifr_hwaddr.sa_data, sizeof(n->own));
+	if (ioctl(n->fd, SIOCGIFMTU, &request))
+		die("%s: %s", name, strerror(errno));
+	n->mtu = (u32)request.ifr_mtu;
+	if (n->mtu > DMANIC_WIRE_FRAME_MAX)
+		n->mtu = DMANIC_WIRE_FRAME_MAX;
+	where.sll_ifindex = (int)if_nametoindex(name);
+	/* Long frames are then in pages, but for their first bytes */
+	if (setsockopt(n->fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)))
+		die("packets with a header for GSO: %s", strerror(errno));
+	if (bind(n->fd, (struct sockaddr *)&where, sizeof(where)))
+		die("%s: %s", name, strerror(errno));
+}
+
+/* Return: false when there is none */
+static bool device_hear(struct neighbor *n, int wait_ms, struct frame *frame)
+{
+	struct pollfd wait = { .fd = n->fd, .events = POLLIN };
+	u8 bytes[sizeof(struct gso_header) + LONGEST];
+	ssize_t got;
+
+	if (poll(&wait, 1, wait_ms) != 1)
+		return false;
+	got = recv(n->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	got -= (ssize_t)sizeof(struct gso_header);
+	if (got <= ETHERNET)
+		return false;
+	frame->length = (u32)got;
+	memcpy(frame->bytes, bytes + sizeof(struct gso_header), frame->length);
+	return true;
+}
+
+/* A full queue is the device's; what it cannot take is not sent */
+static bool device_send(struct neighbor *n, u32 linear)
+{
+	static u8 bytes[sizeof(struct gso_header) + LONGEST];
+	struct gso_header header = { .linear = (u16)linear };
+
+	memcpy(bytes, &header, sizeof(header));
+	memcpy(bytes + sizeof(header), n->out.bytes, n->out.length);
+	while (send(n->fd, bytes, sizeof(header) + n->out.length, 0) < 0) {
+		if (errno == EMSGSIZE || errno == EINVAL)
+			return false;
+		if (errno != ENOBUFS && errno != EAGAIN)
+			die("send: %s", strerror(errno));
+		usleep(1000);
+	}
+	return true;
+}
+
+/* ---- frames ---- */
+
+static u8 *body(struct neighbor *n)
+{
+	return n->out.bytes + ETHERNET;
+}
+
+/* Tags are in the heads of what was heard */
+static u64 some_tag(struct neighbor *n)
+{
+	const struct frame *heard;
+	u64 tag = 0;
+	u32 i;
+
+	if (!n->nr_heard || !below(n, 4))
+		return below(n, 3) ? any(n) : 0;
+	heard = &n->heard[below(n, n->nr_heard < HEARD ? n->nr_heard : HEARD)];
+	if (heard->length < ETHERNET + DMANIC_WIRE_COMMON)
+		return 0;
+	for (i = 0; i < 8; i++)
+		tag = tag << 8 | heard->bytes[ETHERNET + 16 + i];
+	return tag;
+}
+
+/* Small, or next to where something ends */
+static u64 some_number(struct neighbor *n)
+{
+	static const u64 ends[] = {
+		0, 1, 1500, 4096, 65535, 65536, 0x7fffffff, 0xffffffff, 1ULL << 48,
+		1ULL << 63, U64_MAX,
+	};
+
+	return below(n, 2) ? below(n, 256) :
+			     ends[below(n, sizeof(ends) / sizeof(*ends))] - below(n, 3);
+}
+
+static u32 make_bytes(struct neighbor *n)
+{
+	u32 length = below(n, 4) ? below(n, 200) : below(n, n->mtu);
+
+	fill(n, body(n), length);
+	if (length > 1 && below(n, 4)) {
+		body(n)[0] = DMANIC_WIRE_MAX;
+		body(n)[1] = (u8)below(n, DMANIC_WIRE_TYPES + 1);
+	}
+	return length;
+}
+
+static u32 make_hello(struct neighbor *n)
+{
+	static const u8 types[] = {
+		DMANIC_WIRE_HELLO, DMANIC_WIRE_INIT, DMANIC_WIRE_INIT, DMANIC_WIRE_ANSWER,
+	};
+	u8 type = types[below(n, 4)];
+	struct dmanic_hello hello = {
+		.node = below(n, 4) ? below(n, NODES) : (u32)some_number(n),
+		.to = below(n, 8) ? below(n, 2) : DMANIC_WIRE_NOBODY,
+		.incarnation = below(n, 4),
+		.tag = type == DMANIC_WIRE_HELLO ? 0 : some_tag(n),
+		.mtu = below(n, 4) ? n->mtu : (u32)some_number(n),
+		.features = below(n, 4) ? 1 : (u32)any(n),
+		.operations = (u16)(below(n, 4) ? 64 : some_number(n)),
+		.version_min = (u8)(below(n, 8) ? 1 : any(n)),
+		.version_max = (u8)(below(n, 8) ? 1 : any(n)),
+		.window = below(n, 4) ? 65536 : (u32)some_number(n),
+	};
+
+	return dmanic_hello_encode(body(n), type, below(n, 8) ? 0 : (u8)any(n),
+				   type == DMANIC_WIRE_ANSWER ? some_tag(n) : 0, &hello);
+}
+
+static u32 make_control(struct neighbor *n)
+{
+	struct dmanic_refuse refuse = {
+		.node = below(n, NODES), .reason = (u8)some_number(n),
+		.version_min = 1, .version_max = 1,
+	};
+
+	switch (below(n, 3)) {
+	case 0:
+		return dmanic_probe_encode(body(n), some_tag(n));
+	case 1:
+		return dmanic_refuse_encode(body(n), some_tag(n), &refuse);
+	default:
+		return dmanic_reset_encode(body(n), some_tag(n), below(n, NODES),
+					   below(n, 4));
+	}
+}
+
+static void some_ack(struct neighbor *n, struct dmanic_ack *ack)
+{
+	u32 class, i, nr = below(n, 8);
+
+	memset(ack, 0, sizeof(*ack));
+	ack->number = (u32)some_number(n);
+	ack->echo = (u32)any(n);
+	ack->held = (u32)some_number(n);
+	ack->window = (u32)some_number(n);
+	ack->duplicates = (u32)some_number(n);
+	ack->mtu = n->mtu;
+	for (class = 0; class < DMANIC_CLASSES; class++) {
+		ack->stream[class].next = some_number(n);
+		ack->stream[class].reject = some_number(n);
+		ack->stream[class].corrupt = below(n, 2) ? U64_MAX : some_number(n);
+	}
+	ack->stream[below(n, DMANIC_CLASSES)].nr = nr;
+	for (i = 0; i < nr; i++) {
+		ack->range[i].after = (u32)some_number(n);
+		ack->range[i].length = (u32)some_number(n);
+	}
+}
+
+static u32 make_ack(struct neighbor *n)
+{
+	struct dmanic_ack ack;
+
+	some_ack(n, &ack);
+	return dmanic_ack_encode(body(n), some_tag(n), &ack);
+}
+
+static u32 make_data(struct neighbor *n)
+{
+	struct dmanic_data data = {
+		.seq = some_number(n), .stamp = (u32)any(n), .records = 1 + below(n, 4),
+	};
+	bool told = !below(n, 4);
+	u32 i, at, payload = 0;
+	struct dmanic_ack ack;
+
+	at = dmanic_data_begin(body(n), told);
+	if (told) {
+		some_ack(n, &ack);
+		dmanic_told_encode(body(n), &ack);
+	}
+	for (i = 0; i < data.records; i++) {
+		struct dmanic_record record = {
+			.type = (u8)(1 + below(n, DMANIC_RECORD_TYPES - 1)),
+			.flags = below(n, 4) ? 0 : (u8)any(n),
+			.op = (u32)some_number(n),
+			.segment = (u32)some_number(n),
+			.key = any(n),
+			.offset = some_number(n),
+			.position = some_number(n),
+			.block = (u32)some_number(n),
+			.stride = some_number(n),
+			.value = some_number(n),
+			.opcode = (u8)some_number(n),
+			.name = "name",
+		};
+
+		record.length = below(n, n->mtu / 8);
+		at = dmanic_record_encode(body(n), at, &record);
+		payload += dmanic_record_payload(&record);
+	}
+	fill(n, body(n) + at, payload);
+	dmanic_data_end(body(n), at, (u8)(any(n) | (told ? DMANIC_WIRE_TOLD : 0)),
+			some_tag(n), &data, payload);
+	dmanic_data_seal(body(n), NULL);
+	return at + payload;
+}
+
+/* What was heard, from there on as it is */
+static u32 make_again(struct neighbor *n)
+{
+	const struct frame *heard;
+
+	if (!n->nr_heard)
+		return make_hello(n);
+	heard = &n->heard[below(n, n->nr_heard < HEARD ? n->nr_heard : HEARD)];
+	memcpy(n->out.bytes, heard->bytes, heard->length);
+	return heard->length - ETHERNET;
+}
+
+/* Some bytes are others, or it is of another length */
+static u32 spoil(struct neighbor *n, u32 length)
+{
+	u32 i, head, nr = below(n, 4);
+
+	for (i = 0; i < nr && length; i++)
+		body(n)[below(n, below(n, 2) && length > 64 ? 64 : length)] = (u8)any(n);
+	if (!below(n, 4))
+		length = below(n, length + 1);
+	else if (!below(n, 8) && length + 32 < n->mtu)
+		length += below(n, 32);
+	head = dmanic_wire_pull(body(n), length);
+	if (below(n, 8) && head >= DMANIC_WIRE_COMMON && head <= length)
+		dmanic_head_seal(body(n), head);
+	return length;
+}
+
+static void make(struct neighbor *n)
+{
+	static u32 (*const kinds[])(struct neighbor *n) = {
+		make_bytes, make_hello, make_control, make_ack, make_data, make_again,
+		make_again, make_again,
+	};
+	u32 length;
+
+	memset(n->out.bytes, 0, ETHERNET);
+	length = kinds[below(n, sizeof(kinds) / sizeof(*kinds))](n);
+	/* Where a heard one was from is kept, sometimes */
+	if (!n->out.bytes[12] || below(n, 2)) {
+		memcpy(n->out.bytes, n->to, 6);
+		memcpy(n->out.bytes + 6, n->own, 6);
+	}
+	if (!below(n, 16))
+		memset(n->out.bytes, 0xff, 6);
+	if (!below(n, 32))
+		fill(n, n->out.bytes + 6, 6);
+	n->out.bytes[12] = ETHERTYPE >> 8;
+	n->out.bytes[13] = ETHERTYPE & 0xff;
+	if (below(n, 4))
+		length = spoil(n, length);
+	n->out.length = ETHERNET + (length < n->mtu ? length : n->mtu);
+}
+
+static void listen_all(struct neighbor *n, const char *name)
+{
+	struct packet_mreq all = {
+		.mr_ifindex = (int)if_nametoindex(name),
+		.mr_type = PACKET_MR_PROMISC,
+	};
+	struct sockaddr_ll where = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(0x0003 /* what goes out, too */),
+		.sll_ifindex = all.mr_ifindex,
+	};
+
+	if (setsockopt(n->fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all)) ||
+	    bind(n->fd, (struct sockaddr *)&where, sizeof(where)))
+		die("listen at %s: %s", name, strerror(errno));
+}
+
+static void flood(struct neighbor *n, u32 frames, bool hear)
+{
+	u32 i, sent = 0;
+
+	for (i = 0; i < frames; i++) {
+		if (hear && device_hear(n, i ? 0 : ANSWER_MS,
+					&n->heard[n->nr_heard % HEARD]))
+			n->nr_heard++;
+		make(n);
+		sent += device_send(n, below(n, 2) ? n->out.length :
+						     ETHERNET + below(n, 64));
+	}
+	printf("%u frames sent, %u heard\n", sent, n->nr_heard);
+}
+
+/* Return: 0 when there was an answer */
+static int ask(struct neighbor *n, u8 version)
+{
+	struct dmanic_hello hello = {
+		.node = 77, .incarnation = 1, .tag = 4711, .mtu = n->mtu, .operations = 8,
+		.version_min = version, .version_max = version, .window = 65536,
+	};
+	struct dmanic_refuse refuse;
+	struct dmanic_head head;
+	struct frame *answer = &n->heard[0];
+	u32 length;
+
+	memcpy(n->out.bytes, n->to, 6);
+	memcpy(n->out.bytes + 6, n->own, 6);
+	n->out.bytes[12] = ETHERTYPE >> 8;
+	n->out.bytes[13] = ETHERTYPE & 0xff;
+	length = dmanic_hello_encode(body(n), DMANIC_WIRE_INIT, 0, 0, &hello);
+	body(n)[0] = version;
+	dmanic_head_seal(body(n), length);
+	n->out.length = ETHERNET + length;
+	if (!device_send(n, n->out.length))
+		die("the device takes no frame of %u bytes", n->out.length);
+	while (device_hear(n, ANSWER_MS, answer)) {
+		const u8 *frame = answer->bytes + ETHERNET;
+
+		length = answer->length - ETHERNET;
+		if (memcmp(answer->bytes, n->own, 6) ||
+		    dmanic_head_decode(frame, length, length, &head) || head.tag != 4711)
+			continue;
+		if (head.type == DMANIC_WIRE_REFUSE &&
+		    !dmanic_refuse_decode(frame, &head, &refuse))
+			printf("refused, reason %u, versions %u to %u\n", refuse.reason,
+			       refuse.version_min, refuse.version_max);
+		else
+			printf("answered by type %u\n", head.type);
+		return 0;
+	}
+	puts("no answer");
+	return 1;
+}
+
+static void address_parse(const char *text, u8 address[6])
+{
+	unsigned int byte[6], i;
+	char more;
+
+	if (sscanf(text, "%x:%x:%x:%x:%x:%x%c", &byte[0], &byte[1], &byte[2], &byte[3],
+		   &byte[4], &byte[5], &more) != 6)
+		die("--to %s: give an address like 02:00:00:00:00:01", text);
+	for (i = 0; i < 6; i++)
+		address[i] = (u8)byte[i];
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "netdev", required_argument, NULL, 'n' },
+		{ "to", required_argument, NULL, 't' },
+		{ "frames", required_argument, NULL, 'f' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "listen", no_argument, NULL, 'l' },
+		{ "version", required_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ }
+	};
+	static struct neighbor neighbor;
+	const char *netdev = NULL, *to = NULL;
+	unsigned long frames = 1000, version = 0;
+	bool hear = false;
+	int option;
+
+	neighbor.random = 1;
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (option) {
+		case 'n':
+			netdev = optarg;
+			break;
+		case 't':
+			to = optarg;
+			break;
+		case 'f':
+			frames = strtoul(optarg, NULL, 0);
+			break;
+		case 's':
+			neighbor.random = strtoull(optarg, NULL, 0);
+			break;
+		case 'l':
+			hear = true;
+			break;
+		case 'v':
+			version = strtoul(optarg, NULL, 0);
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (!netdev || !to || optind != argc) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	address_parse(to, neighbor.to);
+	device_open(&neighbor, netdev);
+	if (version)
+		return ask(&neighbor, (u8)version);
+	if (hear)
+		listen_all(&neighbor, netdev);
+	flood(&neighbor, (u32)frames, hear);
+	return 0;
+}
