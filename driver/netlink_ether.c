@@ -192,6 +192,7 @@ static int peer_fill(struct sk_buff *skb, struct dmanic_node *node,
 			   &dmanic_genl_family, NLM_F_MULTI, DMANIC_GENL_CMD_PEER_GET);
 	if (!head)
 		return -EMSGSIZE;
+	genl_dump_check_consistent(cb, head);
 	if (nla_put_string(skb, DMANIC_A_NAME, node->name) || peer_put(skb, info)) {
 		genlmsg_cancel(skb, head);
 		return -EMSGSIZE;
@@ -212,6 +213,7 @@ int dmanic_netlink_peer_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	ret = mutex_lock_killable(&dmanic_nodes_lock);
 	if (ret)
 		return ret;
+	cb->seq = dmanic_nodes_generation;
 	list_for_each_entry(node, &dmanic_nodes, entry) {
 		if (!net_eq(node->net, net) || !node->link->peer || index++ < cb->args[0])
 			continue;

@@ -229,26 +229,58 @@ static bool ether_leads_out(struct net_device *dev)
 #define ETHER_RTO_NS		(4 * NSEC_PER_MSEC)
 #define ETHER_RTO_HERE_NS	(50 * NSEC_PER_MSEC)
 
+static void ether_set_below(struct ether_node *en, struct dmanic_proto_config *proto,
+			    bool hardware)
+{
+	en->info.crc_on = en->info.crc == DMANIC_CRC_AUTO ? hardware :
+							    en->info.crc == DMANIC_CRC_ON;
+	proto->features = en->info.crc_on ? DMANIC_WIRE_PAYLOAD_CRC : 0;
+	proto->target_ns = hardware ? ETHER_TARGET_NS : ETHER_TARGET_HERE_NS;
+	proto->rto_ns = hardware ? ETHER_RTO_NS : ETHER_RTO_HERE_NS;
+}
+
+static bool ether_looks_hard(struct net_device *dev)
+{
+	return ether_on_hardware(dev) || ether_leads_out(dev);
+}
+
+/**
+ * dmanic_ether_look_below() - there may be hardware now, or none any more
+ * @en: the node; without its lock
+ *
+ * Both ends of a connection know whether there are checksums: where that changes they
+ * are to connect anew.
+ */
+void dmanic_ether_look_below(struct ether_node *en)
+{
+	struct dmanic_proto_config *config = &en->host.config;
+	bool hardware = ether_looks_hard(en->port->dev);
+	u32 before;
+
+	lockdep_assert_held(&dmanic_nodes_lock);
+	spin_lock_bh(&en->lock);
+	before = config->features;
+	ether_set_below(en, config, hardware);
+	if (config->features != before)
+		dmanic_ether_peer_close_all(en);
+	spin_unlock_bh(&en->lock);
+	dmanic_ether_run(en);
+}
+
 static void ether_init(struct ether_node *en, const struct ether_config *config)
 {
-	bool hardware = ether_on_hardware(config->dev) || ether_leads_out(config->dev);
 	struct dmanic_proto_config proto = {
 		.node = config->id,
 		.incarnation = en->node.incarnation,
 		.mtu = dmanic_ether_mtu(config->dev),
 		.super = dmanic_ether_super(config->dev),
 		.dead_ns = config->dead_ns,
-		.target_ns = hardware ? ETHER_TARGET_NS : ETHER_TARGET_HERE_NS,
-		.rto_ns = hardware ? ETHER_RTO_NS : ETHER_RTO_HERE_NS,
 	};
 
 	en->info.ethertype = config->ethertype;
 	en->info.crc = config->crc;
-	en->info.crc_on = config->crc == DMANIC_CRC_AUTO ? hardware :
-							   config->crc == DMANIC_CRC_ON;
 	en->info.path = dmanic_ether_path(config->dev, config->ethertype);
-	if (en->info.crc_on)
-		proto.features |= DMANIC_WIRE_PAYLOAD_CRC;
+	ether_set_below(en, &proto, ether_looks_hard(config->dev));
 	INIT_WORK(&en->wakeups, dmanic_ether_wakeups);
 	INIT_WORK(&en->self_work, dmanic_ether_self_work);
 	spin_lock_init(&en->lock);

@@ -287,6 +287,7 @@ static inline bool ether_is_list(const struct dmanic_op *op)
 /* ether.c */
 extern struct workqueue_struct *dmanic_ether_wq;
 void dmanic_ether_hello(struct ether_node *en);
+void dmanic_ether_look_below(struct ether_node *en);
 
 /* ether_port.c */
 struct ether_port *dmanic_ether_port_get(struct net_device *dev, u16 ethertype);

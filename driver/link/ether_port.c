@@ -430,6 +430,14 @@ static void port_set_down(struct ether_port *port)
 	}
 }
 
+static void port_look_below(struct ether_port *port)
+{
+	struct ether_node *en;
+
+	list_for_each_entry(en, &port->nodes, entry)
+		dmanic_ether_look_below(en);
+}
+
 static void port_event(struct ether_port *port, unsigned long event)
 {
 	switch (event) {
@@ -473,14 +481,14 @@ static bool port_event_matters(unsigned long event)
 }
 
 /* Ports are made under rtnl_lock only, which the caller has */
-static bool port_any(const struct net_device *dev)
+static bool port_any(const struct net_device *dev /* or NULL */)
 {
 	struct ether_port *port;
 	bool any = false;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(port, &ether_ports, entry)
-		any |= port->dev == dev;
+		any |= !dev || port->dev == dev;
 	rcu_read_unlock();
 	return any;
 }
@@ -489,14 +497,22 @@ static bool port_any(const struct net_device *dev)
 static int port_notify(struct notifier_block *block, unsigned long event, void *info)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(info);
+	bool ours = port_any(dev), all = event == NETDEV_CHANGEUPPER;
 	struct ether_port *port, *next;
 
-	if (!port_event_matters(event) || !port_any(dev))
+	/* What comes and goes as Ethernet has no other kind of address */
+	if (event == NETDEV_PRE_TYPE_CHANGE && ours)
+		return NOTIFY_BAD;
+	if (!port_event_matters(event) || (!ours && !(all && port_any(NULL))))
 		return NOTIFY_DONE;
 	mutex_lock(&dmanic_nodes_lock);
-	list_for_each_entry_safe(port, next, &ether_ports, entry)
+	list_for_each_entry_safe(port, next, &ether_ports, entry) {
+		/* It may be below this one, however far */
+		if (all)
+			port_look_below(port);
 		if (port->dev == dev)
 			port_event(port, event);
+	}
 	mutex_unlock(&dmanic_nodes_lock);
 	return NOTIFY_DONE;
 }

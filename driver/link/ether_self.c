@@ -194,6 +194,8 @@ void dmanic_ether_self_work(struct work_struct *work)
 		self_end(en, op, status);
 		spin_unlock_bh(&en->lock);
 		dmanic_ether_run(en);
+		/* Others may post as fast as this is done */
+		cond_resched();
 		spin_lock_bh(&en->lock);
 	}
 	spin_unlock_bh(&en->lock);

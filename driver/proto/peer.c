@@ -406,7 +406,7 @@ static bool peer_is_dead(struct dmanic_peer *peer, u64 now)
 		return false;
 	if (peer->asked >= PEER_ASKED)
 		return true;
-	if (dmanic_handshake_asks(peer)) {
+	if (dmanic_handshake_asks(peer) || peer->state == DMANIC_PEER_PAIRED) {
 		peer->since = again;
 		peer->hello_now = true;
 		return false;

@@ -415,6 +415,25 @@ TEST(handshake__nobody_is_dead_who_was_not_asked)
 	pair_end();
 }
 
+/* And the answer was there, in a queue */
+TEST(handshake__nobody_is_dead_who_just_answered)
+{
+	pair_begin();
+	know();
+	put(0, &xfer[0]);
+	pair_pump(0);
+	pair_deliver(0, 0);
+	pair_now += 60 * 1000 * PAIR_MS;
+	pair_deliver(1, 0);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_PAIRED);
+	dmanic_peer_timer(pair[0].peer, pair_now);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_PAIRED);
+	pair_run(1000 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	pair_end();
+}
+
 /* A link that has no room for another peer may take one that only was asked */
 TEST(handshake__who_only_was_asked_is_idle)
 {
