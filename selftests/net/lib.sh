@@ -159,10 +159,12 @@ listening() { # NAMESPACE
 	[ -n "$(ip netns exec "$1" awk '$2 == 16 && $4 !~ /^0*$/' /proc/net/netlink)" ]
 }
 
-# One case: its function has the name with _ for __, and says why it failed
+# One case: its function has the name with _ for __, and says why it failed; of one that
+# did not, lines with "note: " are printed
 case_run() { # NAME [SHOWN-AS]
 	local said status=0
 	said=$("${1//__/_}" 2>&1) || status=$?
-	[ -z "$said" ] || [ $status = 0 ] || echo "# ${said//$'\n'/$'\n'# }"
+	[ $status != 0 ] || said=$(sed -n 's/^note: //p' <<<"$said")
+	[ -z "$said" ] || echo "# ${said//$'\n'/$'\n'# }"
 	ktap_result $status "${2-$1}"
 }
