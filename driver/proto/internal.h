@@ -157,6 +157,7 @@ u64 dmanic_rate_room(struct dmanic_peer *peer, u8 class, u64 now);
 u32 dmanic_rate_ask(const struct dmanic_peer *peer);
 bool dmanic_rate_clean(const struct dmanic_peer *peer);
 void dmanic_rate_lost(struct dmanic_peer *peer, u32 units);
+void dmanic_rate_found(struct dmanic_peer *peer, u32 units);
 u64 dmanic_rate_due(struct dmanic_peer *peer, u64 now);
 void dmanic_rate_sent(struct dmanic_peer *peer, u32 bytes, u64 now);
 

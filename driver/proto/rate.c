@@ -120,6 +120,9 @@ static void rate_judge(struct dmanic_peer *peer)
 		rate->loss = (15 * rate->loss + sample) / 16;
 	/* What was the shortest may have been of a period that is over */
 	queue = delay == DMANIC_NEVER || delay < rate->rtt_min ? 0 : delay - rate->rtt_min;
+	/* So little may stand there however long it takes: it is what one frame may be */
+	if (queue > target)
+		target = max(target, dmanic_peer_config(peer)->budget * delay / rate->window);
 	if (queue > target) {
 		/* Never to less than half in a round */
 		rate->window -= rate->window * min((queue - target) * 100 / delay, 50ULL) /
@@ -197,6 +200,9 @@ u64 dmanic_rate_room(struct dmanic_peer *peer, u8 class, u64 now)
 	struct dmanic_rate *rate = &peer->rate;
 	u64 most = rate_granted(peer, now);
 
+	/* Was it lost or is it late: a few frames tell as well as all of them */
+	if (peer->backoff)
+		most = min(most, rate_floor(peer));
 	if (rate->window < most) {
 		most = rate->window;
 		if (flight + rate_floor(peer) / 2 >= most)
@@ -247,6 +253,16 @@ void dmanic_rate_lost(struct dmanic_peer *peer, u32 units)
 {
 	peer->rate.round_lost += units;
 	peer->rate.clean = 0;
+}
+
+/**
+ * dmanic_rate_found() - it was late
+ * @peer: on the way to it
+ * @units: how much
+ */
+void dmanic_rate_found(struct dmanic_peer *peer, u32 units)
+{
+	peer->rate.round_lost -= min_t(u64, peer->rate.round_lost, units);
 }
 
 /* Bytes in a round trip, at the pace at which they go out: faster than the window's */

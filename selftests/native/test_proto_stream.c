@@ -157,6 +157,37 @@ TEST(stream__tail_is_probed_before_the_timeout)
 	pair_end();
 }
 
+/* Both machines had no time for each other: nothing is lost, so nothing changes */
+TEST(stream__what_was_only_late_slows_nothing)
+{
+	u64 window, again;
+	u32 frames, i;
+
+	begin();
+	/* So that round trips are known, and how much may be under way */
+	put(0, 40000, 0);
+	pair_run(20 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	window = pair[0].peer->rate.window;
+	put(1, 60000, 0);
+	pair_pump(0);
+	frames = count(0, DMANIC_WIRE_DATA);
+	ASSERT(frames > 20);
+	while (!pair[0].host.stats.timeouts)
+		pair_wait(PAIR_MS / 10);
+	/* A few are sent again, to learn what became of the rest */
+	pair_pump(0);
+	again = pair[0].host.stats.data_again;
+	EXPECT(again >= 1 && again <= 12);
+	for (i = 0; i < frames; i++)
+		pair_deliver(0, i);
+	pair_run(20 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 2);
+	EXPECT(pair[0].host.stats.data_again <= again + 1);
+	EXPECT(pair[0].peer->rate.window >= window);
+	pair_end();
+}
+
 TEST(stream__timeouts_back_off_until_death)
 {
 	u64 begin_at, last, gap, sent_at[64];

@@ -313,7 +313,10 @@ void sim_pump(struct sim_peer *peer)
 	deadline = dmanic_peer_deadline(peer->peer);
 	if (deadline >= peer->armed)
 		return;
-	if (deadline <= sim.now)
+	/* What is due may wait for the cable */
+	if (deadline <= sim.now && pump_full(peer->node))
+		deadline = peer->node->cable_free - 25000;
+	else if (deadline <= sim.now)
 		deadline = sim.now + 1;
 	peer->armed = deadline;
 	sim_timer(deadline, pump_timer, peer);
