@@ -314,7 +314,32 @@ static u32 ack_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 		dmanic_rate_found(peer, sent->units);
 	dmanic_loss_acked(peer, class, sent, now);
 	dmanic_sent_move(tx, index, DMANIC_SENT_ACKED);
+	sent->next = index + 1;
 	return sent->units;
+}
+
+/*
+ * Frames from @index on, up to unit @to, arrived. The same is told again and again while
+ * something before is missing: the first of a run says where that ends.
+ */
+static u32 ack_run(struct dmanic_peer *peer, u8 class, u32 index, u64 to, u64 now)
+{
+	struct dmanic_tx *tx = &peer->tx[class];
+	struct dmanic_sent *sent, *first = NULL;
+	u32 units = 0;
+
+	while (index != tx->sent_tail) {
+		sent = dmanic_sent_at(tx, index);
+		if (sent->seq + sent->units > to)
+			break;
+		units += ack_sent(peer, class, index, now);
+		if (!first)
+			first = sent;
+		index = sent->next;
+	}
+	if (first)
+		first->next = index;
+	return units;
 }
 
 /*
@@ -370,15 +395,9 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 		}
 		if (index != tx->sent_tail && dmanic_sent_at(tx, index)->seq < from) {
 			ack_part(peer, class, index, from, index == parted, now);
-			parted = index;
+			parted = index++;
 		}
-		for (; index != tx->sent_tail; index++) {
-			sent = dmanic_sent_at(tx, index);
-			if (sent->seq + sent->units > to)
-				break;
-			if (sent->seq >= from)
-				units += ack_sent(peer, class, index, now);
-		}
+		units += ack_run(peer, class, index, to, now);
 	}
 	return units;
 }

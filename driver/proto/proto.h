@@ -339,7 +339,7 @@ enum dmanic_sent_state {
  * @resent: of those, already sent again
  * @until: what is behind these has arrived; 0: not all of it, or it is not known
  * @prev: index in the list of its state
- * @next: the same
+ * @next: the same; ACKED: all before that, counted as tx->sent_tail is, are
  * @state: enum dmanic_sent_state
  * @times: it was taken for lost
  * @again: it was sent more than once
