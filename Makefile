@@ -172,7 +172,7 @@ link	 = $(CC) $(CFLAGS) $(LDFLAGS) $(ldflags) -o $@ \
 
 define tool-rule
 $(user)/$(1): $(addprefix $(user)/,$(call under,tools/$(1)) \
-		$(call under,tools/common)) $(libnic-so)
+		$(call under,tools/common)) $(libnic-a)
 	$$(call say,LD,$$@)
 	$$(Q)$$(link)
 endef

@@ -316,7 +316,7 @@ static int dmanic_loop_new(struct genl_info *info)
 	if (!nla_get_u32(nodes) ||
 	    nla_get_u32(nodes) > DMANIC_LOOP_MAX_NODES) {
 		NL_SET_ERR_MSG_ATTR(info->extack, nodes,
-				    "NODES must be 1 to 256");
+				    "a loop fabric has 1 to 256 nodes (NODES)");
 		return -EINVAL;
 	}
 	ret = dmanic_model_preset(&model, "none");

@@ -237,6 +237,9 @@ int dmanic_ether_connect(struct dmanic_node *node, struct dmanic_target *target,
 		*rights = ask->lookup.rights;
 		*length = ask->lookup.length;
 	}
+	/* The device may be what does not answer */
+	if (ret == -EHOSTUNREACH && READ_ONCE(en->port->down))
+		ret = -ENETDOWN;
 	kfree(ask);
 out_put:
 	if (ep)

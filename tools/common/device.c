@@ -163,6 +163,45 @@ const char *device_state(const struct device *device)
 	}
 }
 
+/* A number of the network device; -1: it cannot be read */
+static long netdev_number(const struct device *device, const char *root, const char *name)
+{
+	long value = -1;
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/sys/class/net/%s/%s", root, device->netdev, name);
+	file = fopen(path, "r");
+	if (!file)
+		return -1;
+	if (fscanf(file, "%li", &value) != 1)
+		value = -1;
+	fclose(file);
+	return value;
+}
+
+struct device_trouble device_trouble(const struct device *device, const char *root)
+{
+	long flags = netdev_number(device, root, "flags");
+	long mtu = netdev_number(device, root, "mtu");
+
+	if (flags < 0)
+		return (struct device_trouble){ "carries nothing", "ip link show " };
+	if (!(flags & 1))
+		return (struct device_trouble){ "is down", "ip link set up dev " };
+	/* Ports of bridges, bonds and teams have a link to it */
+	if (netdev_number(device, root, "master/ifindex") >= 0)
+		return (struct device_trouble){
+			"is a port of another device, which gets all its frames",
+			"ip link set nomaster dev "
+		};
+	if (mtu >= 0 && mtu < 512)
+		return (struct device_trouble){ "has an MTU below 512",
+						"ip link set mtu 1500 dev " };
+	return (struct device_trouble){ "has no carrier: is the other end up?",
+					"ip link show dev " };
+}
+
 static const char *name_of(const char *const *names, size_t n, uint64_t which)
 {
 	return which < n && names[which] ? names[which] : "unknown";

@@ -71,6 +71,19 @@ const char *device_event(const struct device *device);
 
 const char *device_state(const struct device *device);
 
+/**
+ * struct device_trouble - why the network device of one that is link-down carries nothing
+ * @cause: what it is: "is down"
+ * @remedy: a command, but for the network device's name at the end
+ */
+struct device_trouble {
+	const char *cause;
+	const char *remedy;
+};
+
+/* From files below @root, which is "" but for tests */
+struct device_trouble device_trouble(const struct device *device, const char *root);
+
 /* Something happens to its frames on purpose */
 bool device_has_fault(const struct device *device);
 

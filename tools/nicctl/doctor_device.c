@@ -27,6 +27,7 @@ void doctor_devices(struct doctor *doctor)
 {
 	const struct device *device, *bad = NULL;
 	size_t i, n = 0;
+	struct device_trouble trouble;
 
 	if (!doctor->connected) {
 		have_devices(doctor, "devices");
@@ -52,6 +53,12 @@ void doctor_devices(struct doctor *doctor)
 			   bad->name, n, doctor->devices.n);
 		doctor_remedy(doctor, "as root: nicctl dev set %s failed off",
 			      bad->name);
+	} else if (bad->number[DMANIC_A_STATE] == DMANIC_DEV_LINK_DOWN) {
+		trouble = device_trouble(bad, doctor->root);
+		doctor_say(doctor, "devices", DOCTOR_PROBLEM,
+			   "%s is link-down: %s %s (%zu of %zu devices are not up)",
+			   bad->name, bad->netdev, trouble.cause, n, doctor->devices.n);
+		doctor_remedy(doctor, "as root: %s%s", trouble.remedy, bad->netdev);
 	} else {
 		doctor_say(doctor, "devices", DOCTOR_PROBLEM,
 			   "%s is %s (%zu of %zu devices are not up)",

@@ -20,7 +20,7 @@ static void filter(struct devices *devices, const char *name)
 
 int peer_run(struct nicctl *ctl)
 {
-	struct devices devices = { 0 };
+	struct devices devices = { 0 }, one = { 0 };
 	const char *name = NULL;
 	int status;
 
@@ -34,7 +34,9 @@ int peer_run(struct nicctl *ctl)
 	status = nicctl_connect(ctl);
 	if (status)
 		return status;
-	if (devices_get(&ctl->nl, DMANIC_GENL_CMD_PEER_GET, NULL, NULL, &devices)) {
+	/* Whether there is one of that name, a list of peers does not tell */
+	if ((name && devices_get(&ctl->nl, DMANIC_GENL_CMD_DEV_GET, name, NULL, &one)) ||
+	    devices_get(&ctl->nl, DMANIC_GENL_CMD_PEER_GET, NULL, NULL, &devices)) {
 		status = nicctl_fail(ctl, "peer", "%s", ctl->nl.error);
 	} else {
 		if (name)
@@ -42,5 +44,6 @@ int peer_run(struct nicctl *ctl)
 		show_peers(ctl, &devices);
 	}
 	devices_free(&devices);
+	devices_free(&one);
 	return status;
 }

@@ -331,12 +331,18 @@ static void ether_lines(const struct device *device)
 void show_device(struct nicctl *ctl, const struct device *device)
 {
 	const uint64_t *number = device->number;
+	struct device_trouble trouble;
 	char size[SIZE_TEXT];
 
 	report_device(ctl, device);
 	if (ctl->json)
 		return;
-	printf("%s: %s\n", device->name, device_state(device));
+	trouble = device_trouble(device, "");
+	if (number[DMANIC_A_STATE] == DMANIC_DEV_LINK_DOWN)
+		printf("%s: %s: %s %s\n", device->name, device_state(device),
+		       device->netdev, trouble.cause);
+	else
+		printf("%s: %s\n", device->name, device_state(device));
 	printf("    link        %s, node %" PRIu64 " of %" PRIu64
 	       " in fabric %s, incarnation %" PRIu64 "\n", device->type,
 	       number[DMANIC_A_NODE], number[DMANIC_A_NODES], device->fabric,

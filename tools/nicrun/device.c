@@ -42,6 +42,25 @@ static int ask_device(struct rank *rank)
 	return ret;
 }
 
+/* Two devices with the same id do not reach each other, nor will others know which */
+static bool are_twins(void)
+{
+	char a[NIC_NAME_MAX], b[NIC_NAME_MAX];
+
+	for (unsigned int i = 0; i < opt.n; i++)
+		for (unsigned int j = 0; j < i; j++) {
+			if (ranks[i].node != ranks[j].node ||
+			    ranks[i].number == ranks[j].number)
+				continue;
+			device_name(&ranks[j], a);
+			device_name(&ranks[i], b);
+			say("%s and %s are both node %" PRIu32 ": remove one, and add it again with another \"node\"",
+			    a, b, ranks[i].node);
+			return true;
+		}
+	return false;
+}
+
 static void say_missing(unsigned int missing, const char *names)
 {
 	uint32_t last = 0;
@@ -92,5 +111,5 @@ bool devices_find(void)
 	}
 	if (missing)
 		say_missing(missing, names);
-	return !missing;
+	return !missing && !are_twins();
 }
