@@ -294,8 +294,8 @@ static int dmanic_ether_new(struct genl_info *info)
 static int dmanic_loop_new(struct genl_info *info)
 {
 	static const int foreign[] = {
-		DMANIC_A_FABRIC, DMANIC_A_NODE, DMANIC_A_NETDEV, DMANIC_A_IFINDEX, DMANIC_A_ETHERTYPE,
-		DMANIC_A_CRC, DMANIC_A_DEAD_NS,
+		DMANIC_A_FABRIC, DMANIC_A_NODE, DMANIC_A_NETDEV, DMANIC_A_IFINDEX,
+		DMANIC_A_ETHERTYPE, DMANIC_A_CRC, DMANIC_A_DEAD_NS,
 	};
 	struct dmanic_model model = { };
 	struct nlattr *name = info->attrs[DMANIC_A_NAME];

@@ -47,7 +47,6 @@ int dmanic_netlink_fault_put(struct sk_buff *skb, struct dmanic_node *node);
 int dmanic_netlink_fault_read(struct dmanic_fault *fault, const struct nlattr *nest,
 			      struct netlink_ext_ack *extack);
 
-
 /* netlink_ether.c */
 int dmanic_netlink_ether_new(struct genl_info *info);
 int dmanic_netlink_ether_put(struct sk_buff *skb, struct dmanic_node *node);

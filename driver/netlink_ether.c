@@ -70,7 +70,8 @@ static int ether_config_read(struct ether_config *config, struct genl_info *info
 		return -EINVAL;
 	}
 	if (dead && (config->dead_ns < DEAD_NS_MIN || config->dead_ns > DEAD_NS_MAX)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, dead, "the time after which a silent node is dead (DEAD_NS) must be 10 ms to 1 h");
+		NL_SET_ERR_MSG_ATTR(info->extack, dead,
+				    "a silent node is dead after 10 ms to 1 h (DEAD_NS)");
 		return -EINVAL;
 	}
 	return ethertype ? ether_type_check(ethertype, info->extack) : 0;

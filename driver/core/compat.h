@@ -52,10 +52,15 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 
 /* The longest frame for later cutting; since 6.3 what is not IPv6 has its own */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
-#define dmanic_gso_max_size(dev)	READ_ONCE((dev)->gso_max_size)
+static inline u32 dmanic_gso_max_size(const struct net_device *dev)
+{
+	return READ_ONCE(dev->gso_max_size);
+}
 #else
-#define dmanic_gso_max_size(dev)	min(READ_ONCE((dev)->gso_max_size), \
-					    READ_ONCE((dev)->gso_ipv4_max_size))
+static inline u32 dmanic_gso_max_size(const struct net_device *dev)
+{
+	return min(READ_ONCE(dev->gso_max_size), READ_ONCE(dev->gso_ipv4_max_size));
+}
 #endif
 
 /* Since 6.12 a frame may be in memory of a device, where the CPU does not reach */

@@ -173,7 +173,9 @@ void dmanic_export_revoke(struct dmanic_export *export)
  * @id: out
  * @key: out
  *
- * From any context: links ask for others. Return: 0; -ENOENT no such name; -EACCES wrong secret; -EINVAL wrong kind.
+ * From any context: links ask for others.
+ *
+ * Return: 0; -ENOENT no such name; -EACCES wrong secret; -EINVAL wrong kind.
  */
 int dmanic_export_lookup(struct dmanic_node *node, enum dmanic_export_kind kind,
 			 const char *name, const u64 *secret, u32 *id, u64 *key)

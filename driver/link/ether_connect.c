@@ -238,7 +238,7 @@ int dmanic_ether_connect(struct dmanic_node *node, struct dmanic_target *target,
 		*length = ask->lookup.length;
 	}
 	/* The device may be what does not answer */
-	if (ret == -EHOSTUNREACH && READ_ONCE(en->port->down))
+	if ((ret == -EHOSTUNREACH || ret == -ETIME) && READ_ONCE(en->port->down))
 		ret = -ENETDOWN;
 	kfree(ask);
 out_put:

@@ -224,9 +224,11 @@ static enum op_part op_list_part_read(struct ether_node *en, struct ether_op *eo
 	struct dmanic_list_block block = {};
 	u32 nr;
 
-	for (nr = 0; nr < OP_LIST_PART && !block.bytes && !eop->list_status &&
-		     !dmanic_list_done(op); nr++)
+	for (nr = 0; nr < OP_LIST_PART; nr++) {
+		if (block.bytes || eop->list_status || dmanic_list_done(op))
+			break;
 		eop->list_status = dmanic_list_next(op, op->list.reach, U64_MAX, &block);
+	}
 	en->looks += nr;
 	eop->local = block.local;
 	xfer->offset = block.remote;

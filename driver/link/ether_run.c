@@ -219,6 +219,7 @@ static void run_send(struct ether_node *en, struct run *run)
 
 /* Without the lock, which is taken */
 static void run_do(struct ether_node *en, struct run *run)
+	__acquires(&en->lock)
 {
 	run_send(en, run);
 	if (run->completes) {
@@ -325,7 +326,7 @@ enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer)
 		now = ktime_get_ns();
 		if (!run_check_reads(ep, now) && run_again_later(ep, now)) {
 			spin_unlock_bh(&en->lock);
-			/* Who starts it meanwhile puts it in the queue, and it is not put there twice */
+			/* Who starts it meanwhile queues it, and it is not queued twice */
 			return HRTIMER_RESTART;
 		}
 		dmanic_peer_timer(&ep->peer, now);

@@ -109,7 +109,7 @@ u32 dmanic_ack_window(struct dmanic_peer *peer, u64 now)
 	if (crowd <= 1 && (host->senders <= 1 || peer->heavy_until))
 		return ACK_ALONE * budget;
 	if (peer->heavy_until)
-		return max(budget / crowd, peer->mtu);
+		return max(budget / max(crowd, 1U), peer->mtu);
 	return max(max(budget / max(crowd, host->senders), ACK_LIGHT), peer->mtu);
 }
 

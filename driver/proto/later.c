@@ -200,7 +200,7 @@ static u32 later_place_all(struct dmanic_peer *peer, struct dmanic_rx *rx,
 			   const struct dmanic_record *record, u32 skip,
 			   const struct dmanic_frame *frame, u32 at, u32 *length)
 {
-	u64 most = *length;
+	u64 most;
 
 	if (record->type == DMANIC_RECORD_STRIDED) {
 		most = (u64)record->block * max(rx->work / LATER_RUN, 1U);

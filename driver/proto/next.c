@@ -3,9 +3,9 @@
  * next.c - the next frame to send to a peer
  *
  * First what keeps the connection, then acknowledgments, along with data where that is
- * possible, then of the urgent and of the bulk stream: what was lost, and what is new. A frame has many small
- * records, or one with data that may be larger than the path's frames; then the
- * link cuts it.
+ * possible, then of the urgent and of the bulk stream: what was lost, and what is new. A
+ * frame has many small records, or one with data that may be larger than the path's
+ * frames; then the link cuts it.
  */
 #include <linux/math.h>
 #include <linux/minmax.h>

@@ -182,7 +182,7 @@ enum dmanic_drop dmanic_hello_decode(const void *frame, const struct dmanic_head
 	    !hello->operations || hello->version_min > hello->version_max ||
 	    !hello->window)
 		return DMANIC_DROP_BAD;
-	if (!hello->tag != (head->type == DMANIC_WIRE_HELLO))
+	if (head->type == DMANIC_WIRE_HELLO ? hello->tag : !hello->tag)
 		return DMANIC_DROP_BAD;
 	if (head->type != DMANIC_WIRE_HELLO && hello->to == DMANIC_WIRE_NOBODY)
 		return DMANIC_DROP_BAD;

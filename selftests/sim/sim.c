@@ -164,7 +164,7 @@ static double goodput(struct sim_config config, u32 drop)
 	config.queue = config.queue ? config.queue : 262144;
 	config.drop = drop;
 	seconds = run(&config);
-	seconds = sim.bytes_ok / 2 / seconds;
+	seconds = (double)sim.bytes_ok / 2 / seconds;
 	sim_world_end();
 	return seconds;
 }
@@ -283,7 +283,7 @@ static int shallow(struct sim_config config)
 	sim_world_begin(&config);
 	sim_world_run(10 * config.incast_ms * SIM_MS, NULL);
 	lost = (double)sim.queue_drops / sim.frames;
-	carried = sim.bytes_ok / 2 / (sim.last_end / 1e9) / 125e6;
+	carried = (double)sim.bytes_ok / 2 / (sim.last_end / 1e9) / 125e6;
 	printf("# shallow: %.4f of frames lost in the queue (at most 0.10), %.3f of the link (at least 0.70)\n",
 	       lost, carried);
 	sim_world_end();
@@ -311,7 +311,7 @@ static int gigabit(struct sim_config config)
 	config.queue = 1 << 20;
 	sim_world_begin(&config);
 	sim_world_run(10 * config.incast_ms * SIM_MS, NULL);
-	carried = sim.bytes_ok / 2 / (sim.last_end / 1e9) / 125e6;
+	carried = (double)sim.bytes_ok / 2 / (sim.last_end / 1e9) / 125e6;
 	printf("# gigabit: %.3f of the link, each way (at least 0.80), %llu of %llu frames lost in the queue\n",
 	       carried, sim.queue_drops, sim.frames);
 	sim_world_end();

@@ -62,11 +62,15 @@ static bool event_before(const struct event *a, const struct event *b)
 void sim_timer(u64 when, void (*call)(void *), void *arg)
 {
 	struct event event = { when, heap_number++, call, arg };
+	struct event *more;
 	u32 i, up;
 
 	if (heap_nr == heap_max) {
 		heap_max = heap_max ? 2 * heap_max : 1024;
-		heap = realloc(heap, heap_max * sizeof(*heap));
+		more = realloc(heap, heap_max * sizeof(*heap));
+		if (!more)
+			abort();
+		heap = more;
 	}
 	for (i = heap_nr++; i; i = up) {
 		up = (i - 1) / 2;
