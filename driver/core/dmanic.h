@@ -192,6 +192,8 @@ enum dmanic_kind {
  * @pinned: bytes of all mem objects
  * @posted: size of what io_uring commands posted and nobody can cancel
  *	(uring.c); zero where commands can be cancelled
+ * @deaths: for the link, which writes it under its lock: how often a peer died or
+ *	restarted
  * @stats: counters
  */
 struct dmanic_node {
@@ -224,6 +226,7 @@ struct dmanic_node {
 	atomic_t nr[DMANIC_KINDS];
 	atomic64_t pinned;
 	atomic64_t posted;
+	u64 deaths;
 	struct dmanic_stats __percpu *stats;
 };
 
@@ -654,6 +657,7 @@ struct dmanic_op_list {
  * @result: for the completion
  * @uring: io_uring command that posted it, or NULL
  * @given_up: that is being cancelled
+ * @deaths: node->deaths when it was taken from the ring
  * @pending: for the link, under its lock: in queue->pending
  * @due: for the link: when it may be done, CLOCK_MONOTONIC
  * @moved: for the link: bytes of it that are done
@@ -685,6 +689,7 @@ struct dmanic_op {
 	struct io_uring_cmd *uring;
 	bool given_up;
 	bool pending;
+	u64 deaths;
 	u64 due;
 	u64 moved;
 	void *link;

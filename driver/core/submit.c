@@ -79,13 +79,15 @@ static void queue_defer(struct dmanic_queue *queue, struct list_head *ops, u32 c
 }
 
 /* What outlives the RCU section: the target, and the memory, a run of one at once */
-static void queue_hold(struct list_head *ops)
+static void queue_hold(struct dmanic_queue *queue, struct list_head *ops)
 {
+	u64 deaths = READ_ONCE(queue->node->deaths);
 	struct dmanic_mem *mem = NULL;
 	struct dmanic_op *op;
 	u32 held = 0;
 
 	list_for_each_entry(op, ops, entry) {
+		op->deaths = deaths;
 		if (op->conn)
 			op->target = op->conn->target;
 		if (!op->mem)
@@ -137,7 +139,7 @@ static void queue_chunk(struct dmanic_queue *queue, struct queue_batch *batch, u
 
 	rcu_read_lock();
 	fence = dmanic_ops_prepare(queue, &batch->ops, &batch->failed);
-	queue_hold(&batch->ops);
+	queue_hold(queue, &batch->ops);
 	rcu_read_unlock();
 	queue_count_taken(queue, &batch->ops);
 	queue_count_taken(queue, &batch->failed);
@@ -295,7 +297,7 @@ void dmanic_queue_post(struct dmanic_queue *queue, struct dmanic_op *op,
 	rcu_read_lock();
 	op->status = dmanic_op_prepare(op, sqe);
 	if (!op->status)
-		queue_hold(&ops);
+		queue_hold(queue, &ops);
 	rcu_read_unlock();
 	if (op->status) {
 		/* Its end takes it off again, and looks who may start */

@@ -216,6 +216,8 @@ struct ether_node {
  * @users: who has it without the lock: it stays the peer of its node
  * @hash: what frames to it have in common, where something sorts them
  * @check: it connected anew: operations for the one it was before are to end
+ * @died: node->deaths when it died or restarted last; zero: it never did
+ * @died_as: with which status its operations ended
  * @timer: when the protocol wants to know of the time
  * @armed: when that goes off; DMANIC_NEVER: it does not
  * @flow: of the queues; those that share one take turns as one
@@ -235,6 +237,8 @@ struct ether_peer {
 	unsigned int users;
 	u32 hash;
 	bool check;
+	u64 died;
+	u32 died_as;
 	struct hrtimer timer;
 	u64 armed;
 	struct dmanic_flow flow[ETHER_FLOWS];

@@ -174,6 +174,10 @@ static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op 
 	*status = DMANIC_STATUS_PEER_RESTARTED;
 	if (ep->peer.incarnation && ep->peer.incarnation != target->incarnation)
 		return NULL;
+	/* It was posted before, and ends as what was under way then */
+	*status = op_status(en, ep->died_as);
+	if (ep->died > op->deaths)
+		return NULL;
 	return ep;
 }
 

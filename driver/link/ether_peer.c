@@ -62,6 +62,7 @@ static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id)
 		dmanic_flow_init(&ep->flow[i]);
 	dmanic_flow_init(&ep->asking);
 	ep->check = false;
+	ep->died = 0;
 	ep->rival_at = 0;
 	dmanic_peer_init(&ep->peer, &en->host, id);
 	hash_add(en->peers, &ep->entry, id);
@@ -408,6 +409,17 @@ static bool peer_rival_again(u64 *at)
 	return false;
 }
 
+/* What was posted before, and waits for something else yet, is not to ask anew */
+static void peer_died(struct ether_peer *ep, u32 status)
+{
+	struct dmanic_node *node = &ep->en->node;
+
+	lockdep_assert_held(&ep->en->lock);
+	WRITE_ONCE(node->deaths, node->deaths + 1);
+	ep->died = node->deaths;
+	ep->died_as = status;
+}
+
 static void env_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
 {
 	/* Without a peer: somebody has this node's own id */
@@ -420,6 +432,10 @@ static void env_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
 		return;
 	if (event == DMANIC_PEER_FOUND)
 		ep->check = true;
+	else if (event == DMANIC_PEER_LOST)
+		peer_died(ep, DMANIC_STATUS_PEER_DEAD);
+	else if (event == DMANIC_PEER_RESTARTED)
+		peer_died(ep, DMANIC_STATUS_PEER_RESTARTED);
 	if (!ep) {
 		__set_bit(event, &en->events);
 	} else {

@@ -167,6 +167,12 @@ static enum dmanic_drop host_hello(struct dmanic_host *host,
 	}
 	if (!reply && !host_may(&host->hellos, now))
 		return DMANIC_DROP_RATE;
+	if (!host_speaks(&hello)) {
+		/* Who looks for nobody asks for nothing */
+		if (!reply && hello.to != DMANIC_WIRE_NOBODY)
+			host_refuse(host, 0, DMANIC_REFUSE_VERSION, answer);
+		return DMANIC_DROP_VERSION;
+	}
 	*found = host->env->find_node(host, hello.node, false);
 	if (*found)
 		dmanic_handshake_hello(*found, frame->from, !reply);
@@ -245,6 +251,18 @@ static enum dmanic_drop host_answer(struct dmanic_host *host,
 				       now);
 }
 
+/* Who refuses: the owner of the tag, or who was looked for, which has none yet */
+static struct dmanic_peer *host_refuser(struct dmanic_host *host, u64 tag, u32 node)
+{
+	struct dmanic_peer *peer;
+
+	peer = tag ? host->env->find_tag(host, tag) :
+		     host->env->find_node(host, node, false);
+	if (!peer || peer->node != node || !(tag || peer->sought))
+		return NULL;
+	return peer;
+}
+
 /* Somebody may have a reason, or pretend to: it is noted, and asking goes on */
 static enum dmanic_drop host_refused(struct dmanic_host *host,
 				     const struct dmanic_frame *frame,
@@ -261,8 +279,8 @@ static enum dmanic_drop host_refused(struct dmanic_host *host,
 		host->env->event(NULL, DMANIC_PEER_RIVAL);
 		return DMANIC_DROP_NONE;
 	}
-	peer = host->env->find_tag(host, head->tag);
-	if (!peer || peer->node != refuse.node)
+	peer = host_refuser(host, head->tag, refuse.node);
+	if (!peer)
 		return DMANIC_DROP_STRANGER;
 	if (peer->state != DMANIC_PEER_OPENING)
 		return DMANIC_DROP_STATE;
@@ -350,26 +368,6 @@ static enum dmanic_drop host_receive(struct dmanic_host *host,
 	}
 }
 
-/*
- * Who wants a connection in a version not spoken is told which there are; and who
- * speaks another one tells us
- */
-static void host_other_version(struct dmanic_host *host, const struct dmanic_frame *frame,
-			       const struct dmanic_head *head, u64 now,
-			       struct dmanic_out *answer)
-{
-	struct dmanic_hello hello;
-
-	/* This much of an INIT and of a REFUSE is the same in all versions */
-	if (head->type == DMANIC_WIRE_REFUSE)
-		host_refused(host, frame, head);
-	if (head->type != DMANIC_WIRE_INIT ||
-	    dmanic_hello_decode(frame->head, head, &hello) ||
-	    hello.to != host->config.node || !host_may(&host->inits, now))
-		return;
-	host_refuse(host, hello.tag, DMANIC_REFUSE_VERSION, answer);
-}
-
 /**
  * dmanic_host_receive() - a frame came
  * @host: to this node
@@ -391,8 +389,6 @@ struct dmanic_peer *dmanic_host_receive(struct dmanic_host *host,
 	host_answer_begin(answer, frame->from);
 	host->stats.frames_received++;
 	drop = dmanic_head_decode(frame->head, frame->linear, frame->length, &head);
-	if (drop == DMANIC_DROP_VERSION)
-		host_other_version(host, frame, &head, now, answer);
 	if (!drop)
 		drop = host_receive(host, frame, &head, now, answer, &peer);
 	if (drop)

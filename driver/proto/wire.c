@@ -66,8 +66,10 @@ static const u8 wire_flags[DMANIC_WIRE_TYPES] = {
  * @frame: the frame's first bytes
  * @linear: how many are contiguous
  * @length: of the frame
- * @head: out; of a frame of another version @version, @type and @tag are set,
- *	for these stay where they are in all versions
+ * @head: out
+ *
+ * By which versions are agreed on is the same in all of them: who sends a HELLO, INIT,
+ * ANSWER or REFUSE of another one may speak this one, too.
  *
  * Return: 0, or why to drop it.
  */
@@ -78,7 +80,6 @@ enum dmanic_drop dmanic_head_decode(const void *frame, u32 linear, u32 length,
 
 	if (linear < sizeof(*common) || length < linear)
 		return DMANIC_DROP_SHORT;
-	head->version = common->version;
 	head->type = common->type;
 	head->flags = common->flags;
 	head->head_length = be16_to_cpu(common->head_length);
@@ -91,8 +92,15 @@ enum dmanic_drop dmanic_head_decode(const void *frame, u32 linear, u32 length,
 		return DMANIC_DROP_SHORT;
 	if (be32_to_cpu(common->head_crc) != wire_crc(frame, head->head_length))
 		return DMANIC_DROP_CHECKSUM;
-	if (head->version < DMANIC_WIRE_MIN || head->version > DMANIC_WIRE_MAX)
-		return DMANIC_DROP_VERSION;
+	if (common->version < DMANIC_WIRE_MIN || common->version > DMANIC_WIRE_MAX) {
+		if (!head->type || head->type > DMANIC_WIRE_REFUSE)
+			return DMANIC_DROP_VERSION;
+		if (head->flags & DMANIC_WIRE_AUTH)
+			return DMANIC_DROP_AUTH;
+		/* What a later version adds is nothing to us */
+		head->flags &= wire_flags[head->type];
+		return DMANIC_DROP_NONE;
+	}
 	if (!head->type || head->type >= DMANIC_WIRE_TYPES || common->reserved)
 		return DMANIC_DROP_TYPE;
 	if (head->flags & DMANIC_WIRE_AUTH)

@@ -164,7 +164,6 @@ enum dmanic_drop {
 
 /**
  * struct dmanic_head - the common header, decoded
- * @version: of the frame
  * @type: enum dmanic_wire_type
  * @flags: DMANIC_WIRE_*
  * @head_length: bytes up to the payload
@@ -173,7 +172,6 @@ enum dmanic_drop {
  * @tag: the receiver's; RESET: the one that is not known
  */
 struct dmanic_head {
-	u8 version;
 	u8 type;
 	u8 flags;
 	u16 head_length;

@@ -148,6 +148,68 @@ TEST(strangers__floods_do_not_keep_from_connecting)
 	pair_end();
 }
 
+/* The range counts, not with which version a frame begins */
+TEST(strangers__are_found_in_another_version)
+{
+	struct dmanic_hello hello = {
+		.node = 7, .to = 1, .incarnation = 1, .mtu = 1500, .operations = 1,
+		.version_min = 1, .version_max = 2, .window = 1000,
+	};
+	struct dmanic_refuse refuse;
+	struct dmanic_head head;
+	u32 length;
+
+	pair_begin();
+	length = dmanic_hello_encode(bytes, DMANIC_WIRE_HELLO, 0, 0, &hello);
+	bytes[0] = 2;
+	dmanic_head_seal(bytes, length);
+	pair_feed(1, 100, bytes, length);
+	ASSERT_EQ(pair[1].nr_sent, 1);
+	EXPECT_EQ(pair_type(1, 0), DMANIC_WIRE_HELLO);
+	/* Nothing in common: it is told so, but not who asks for nobody */
+	hello.version_min = 2;
+	length = dmanic_hello_encode(bytes, DMANIC_WIRE_HELLO, 0, 0, &hello);
+	bytes[0] = 2;
+	dmanic_head_seal(bytes, length);
+	pair_feed(1, 100, bytes, length);
+	ASSERT_EQ(pair[1].nr_sent, 2);
+	ASSERT_EQ(dmanic_head_decode(pair[1].sent[1].bytes, 32, 32, &head), 0);
+	ASSERT_EQ(dmanic_refuse_decode(pair[1].sent[1].bytes, &head, &refuse), 0);
+	EXPECT_EQ(refuse.reason, DMANIC_REFUSE_VERSION);
+	EXPECT_EQ(refuse.node, 1);
+	EXPECT_EQ(head.tag, 0);
+	hello.to = DMANIC_WIRE_NOBODY;
+	length = dmanic_hello_encode(bytes, DMANIC_WIRE_HELLO, 0, 0, &hello);
+	pair_feed(1, 100, bytes, length);
+	EXPECT_EQ(pair[1].nr_sent, 2);
+	pair_end();
+}
+
+/* Who was looked for speaks later versions alone: so it is not dead */
+TEST(strangers__search_is_refused_in_another_version)
+{
+	struct dmanic_refuse refuse = { 1, DMANIC_REFUSE_VERSION, 2, 3 };
+	u32 length;
+
+	pair_begin();
+	length = dmanic_refuse_encode(bytes, 0, &refuse);
+	bytes[0] = 2;
+	dmanic_head_seal(bytes, length);
+	/* Nobody was looked for */
+	pair_feed(0, 101, bytes, length);
+	EXPECT_EQ(pair[0].events, 0);
+	put(0, &xfer[0]);
+	pair_pump(0);
+	EXPECT_EQ(pair_type(0, 0), DMANIC_WIRE_HELLO);
+	pair_feed(0, 101, bytes, length);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_REFUSED);
+	EXPECT_EQ(pair[0].completed, 0);
+	pair_wait(2100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_UNSUPPORTED);
+	pair_end();
+}
+
 /* A node that speaks later versions alone says so in a later frame */
 TEST(strangers__refused_in_another_version)
 {

@@ -103,13 +103,28 @@ TEST(wire__unknown_is_refused)
 	EXPECT_EQ(changed(7, 1, length), DMANIC_DROP_SHORT);
 }
 
-TEST(wire__another_version_keeps_type_and_tag)
+/* By them it is agreed on a version, so they are the same in all */
+TEST(wire__first_four_types_are_of_all_versions)
 {
-	u32 length = dmanic_hello_encode(frame, DMANIC_WIRE_INIT, 0, 0, &sample);
+	u32 length = dmanic_hello_encode(frame, DMANIC_WIRE_HELLO, DMANIC_WIRE_REPLY, 0,
+					 &sample);
+	u32 type;
 
-	EXPECT_EQ(changed(0, 9, length), DMANIC_DROP_VERSION);
-	EXPECT_EQ(head.version, 9);
-	EXPECT_EQ(head.type, DMANIC_WIRE_INIT);
+	frame[2] |= 0x80;	/* a flag that is not known here */
+	frame[3] = 1;
+	frame[7] = 1;		/* a payload */
+	for (type = 0; type < 256; type++) {
+		frame[0] = 9;
+		EXPECT_EQ(changed(1, type, length + 1),
+			  type >= 1 && type <= 4 ? 0 : DMANIC_DROP_VERSION);
+		if (type == DMANIC_WIRE_HELLO)
+			EXPECT_EQ(head.flags, DMANIC_WIRE_REPLY);
+	}
+	/* In our own they would be wrong */
+	frame[0] = 1;
+	EXPECT_EQ(changed(1, DMANIC_WIRE_HELLO, length + 1), DMANIC_DROP_TYPE);
+	frame[0] = 9;
+	EXPECT_EQ(changed(2, DMANIC_WIRE_AUTH, length + 1), DMANIC_DROP_AUTH);
 }
 
 TEST(wire__hello)

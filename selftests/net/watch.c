@@ -4,7 +4,8 @@
  *
  * It prints which status the first one that fails has, and how many milliseconds
  * after the last one that did not it came; then, for all that were pending to that
- * rank, within what time they ended. The others wait to be killed, or for the end
+ * rank, within what time they ended. Some wait for others: a put behind a get, and what
+ * has a FENCE. The others wait to be killed, or for the end
  * of their device.
  */
 #include "exchange.h"
@@ -33,10 +34,15 @@ struct watch {
 static void post(struct watch *w, unsigned int slot)
 {
 	struct exchange *x = w->x;
-	unsigned int to = slot % (x->size - 1) + 1;
+	unsigned int to = slot % (x->size - 1) + 1, turn = slot / (x->size - 1) % 4;
 
-	must(x, nic_post_put(x->queue, w->from, slot * x->bytes, w->to[to],
-			     slot * x->bytes, x->bytes, 0, slot), "put");
+	if (turn == 1)
+		must(x, nic_post_get(x->queue, w->from, slot * x->bytes, w->to[to],
+				     slot * x->bytes, x->bytes, 0, slot), "get");
+	else
+		must(x, nic_post_put(x->queue, w->from, slot * x->bytes, w->to[to],
+				     slot * x->bytes, x->bytes,
+				     turn == 3 ? NIC_FENCE : 0, slot), "put");
 }
 
 static double ms_since(uint64_t then)
@@ -117,7 +123,7 @@ void watch_run(struct exchange *x)
 	unsigned int i;
 
 	if (x->rank) {
-		share(x, x->depth * x->bytes, NIC_WRITE, "watch", &segment);
+		share(x, x->depth * x->bytes, NIC_READ | NIC_WRITE, "watch", &segment);
 		meet(x);
 		for (;;)
 			pause();
