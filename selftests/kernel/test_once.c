@@ -5,8 +5,8 @@
  * Owns: that nothing is lost, doubled or passed by what was posted later, however
  * bad the way is (DMANIC_FAULT, see fabric.c). Every group of operations writes
  * a block and notifies, counts at the other node, reads the block back and
- * notifies again. A count tells which number it was, a block which group wrote
- * it, a notify which group it is of.
+ * notifies again. A count tells which number it was, a word of a block which group
+ * wrote it and which word it is, a notify which group it is of.
  */
 #include "dmanic_test.h"
 
@@ -66,6 +66,27 @@ static size_t length_of(__u64 group)
 	return 8 * (1 + group * 2654435761U % (BLOCK / 8));
 }
 
+/* No other has it, whenever and wherever it is written */
+static __u64 word_of(__u64 group, size_t i)
+{
+	return group * (BLOCK / 8) + i + 1;
+}
+
+/* A block after @group: the first word that is not as the groups left it, one after the other */
+static size_t block_differs(const __u64 *block, __u64 group)
+{
+	size_t i;
+
+	for (i = 0; i < BLOCK / 8; i++) {
+		/* Behind its end are words of the one before that was longer */
+		while (length_of(group) / 8 <= i && group >= GROUPS)
+			group -= GROUPS;
+		if (block[i] != (length_of(group) / 8 > i ? word_of(group, i) : 0))
+			return i;
+	}
+	return i;
+}
+
 static void *read_notifies(void *data)
 {
 	struct once_self *self = data;
@@ -115,7 +136,7 @@ static void post_group(struct once_self *self, __u64 group)
 	size_t i;
 
 	for (i = 0; i < length_of(group) / 8; i++)
-		block[i] = group;
+		block[i] = word_of(group, i);
 	for (i = 0; i < PER_GROUP; i++)
 		post(self, i, group);
 	self->left[group % GROUPS] = PER_GROUP;
@@ -127,7 +148,7 @@ static void check_block(struct once_self *self, __u64 group)
 	size_t i;
 
 	for (i = 0; i < length_of(group) / 8; i++)
-		ASSERT_EQ(block[i], group);
+		ASSERT_EQ(block[i], word_of(group, i));
 }
 
 static void check(struct once_self *self, const struct dmanic_cqe *cqe)
@@ -158,6 +179,7 @@ TEST_F_TIMEOUT(once, a_million_operations_are_done_once_and_in_order, 1800)
 {
 	struct dmanic_cqe cqe;
 	pthread_t reader;
+	__u64 group;
 
 	ASSERT_EQ(pthread_create(&reader, NULL, read_notifies, self), 0);
 	while (self->done < PER_GROUP * self->groups) {
@@ -175,6 +197,12 @@ TEST_F_TIMEOUT(once, a_million_operations_are_done_once_and_in_order, 1800)
 	ASSERT_EQ(pthread_join(reader, NULL), 0);
 	EXPECT_EQ(*(__u64 *)(self->target.data + GROUPS * BLOCK), self->groups);
 	EXPECT_EQ(irq_raised(&self->irq), NOTIFIES * self->groups);
+	/* Nothing was written where it does not belong, nor by what came late */
+	group = self->groups > GROUPS ? self->groups - GROUPS : 0;
+	for (; group < self->groups; group++)
+		EXPECT_EQ(block_differs((__u64 *)(self->target.data +
+						  group % GROUPS * BLOCK), group),
+			  BLOCK / 8);
 }
 
 FABRIC_TEST_MAIN()

@@ -2,10 +2,11 @@
 /*
  * flood.c - all ranks write to rank 0 for a time; how fast each is
  *
- * Each keeps some operations under way, each in a slot of its own. What completes in
- * the last four fifths of the time counts: at first windows grow. Rank 0 prints
- * bytes a second of each rank and of all, in MB/s, and how fair that is (Jain: 1 when
- * all are alike, 1/n when one has all), and compares what is in the slots.
+ * Each keeps some operations under way, each in a slot of its own, and each with other
+ * data than the one before. What completes in the last four fifths of the time counts: at
+ * first windows grow. Rank 0 prints bytes a second of each rank and of all, in MB/s, and
+ * how fair that is (Jain: 1 when all are alike, 1/n when one has all), and compares what
+ * is in the slots with what was written there last.
  */
 #include "exchange.h"
 
@@ -18,27 +19,45 @@
 /**
  * struct flood - what the rank has for it
  * @x: the rank
- * @from: what is written, a slot for each operation under way
+ * @from: what is written: the next operation begins STEP behind where the last began
  * @to: slots of all ranks, then their results, at rank 0
  * @results: where these are in it
+ * @turns: how many operations each slot had
  */
 struct flood {
 	struct exchange *x;
 	struct nic_segment *from;
 	struct nic_remote *to;
 	uint64_t results;
+	uint64_t *turns;
 };
+
+/* No word of the pattern comes twice */
+#define STEP	8U
+#define TURNS	4096U
 
 static uint64_t slots_of(const struct exchange *x, unsigned int rank)
 {
 	return rank * x->depth * x->bytes;
 }
 
+/* Of a rank: its rate, and of each slot how many operations it had */
+static uint64_t result_bytes(const struct exchange *x)
+{
+	return sizeof(double) + x->depth * sizeof(uint64_t);
+}
+
+/* What is written in a turn of a slot begins here */
+static uint64_t begin_of(const struct exchange *x, unsigned int slot, uint64_t turn)
+{
+	return slot * x->bytes + turn % TURNS * STEP;
+}
+
 static void post(struct flood *f, unsigned int slot)
 {
 	struct exchange *x = f->x;
 
-	must(x, nic_post_put(x->queue, f->from, slot * x->bytes, f->to,
+	must(x, nic_post_put(x->queue, f->from, begin_of(x, slot, f->turns[slot]++), f->to,
 			     slots_of(x, x->rank) + slot * x->bytes, x->bytes, 0, slot),
 	     "put");
 }
@@ -86,38 +105,80 @@ static void tell(struct flood *f, double rate)
 	char *memory = nic_segment_addr(f->from);
 
 	memcpy(memory, &rate, sizeof(rate));
+	memcpy(memory + sizeof(rate), f->turns, x->depth * sizeof(*f->turns));
 	must(x, nic_post_put(x->queue, f->from, 0, f->to,
-			     f->results + x->rank * sizeof(rate), sizeof(rate), 0, 0),
-	     "tell a result");
+			     f->results + x->rank * result_bytes(x), result_bytes(x), 0,
+			     0), "tell a result");
 	must(x, nic_queue_drain(x->queue, x->wait_ns), "tell a result");
 }
 
-static void print(const struct exchange *x, const double *rate)
+static double rate_of(const struct flood *f, const char *memory, unsigned int rank)
 {
-	double sum = 0, squares = 0;
+	double rate;
+
+	memcpy(&rate, memory + f->results + rank * result_bytes(f->x), sizeof(rate));
+	return rate;
+}
+
+static void print(const struct flood *f, const char *memory)
+{
+	const struct exchange *x = f->x;
+	double sum = 0, squares = 0, rate;
 	unsigned int i;
 
 	printf("{\"mbps\": [");
 	for (i = 1; i < x->size; i++) {
-		sum += rate[i];
-		squares += rate[i] * rate[i];
-		printf("%s%.3f", i > 1 ? ", " : "", rate[i] / 1e6);
+		rate = rate_of(f, memory, i);
+		sum += rate;
+		squares += rate * rate;
+		printf("%s%.3f", i > 1 ? ", " : "", rate / 1e6);
 	}
 	printf("], \"sum\": %.3f, \"jain\": %.4f}\n", sum / 1e6,
 	       squares > 0 ? sum * sum / ((x->size - 1) * squares) : 0);
 }
 
-static void check(const struct exchange *x, const char *memory)
+/* @expected: as large as what a rank sends of */
+static void check_rank(const struct flood *f, const char *memory, unsigned int rank,
+		       const char *expected)
 {
-	uint64_t bytes = x->depth * x->bytes, at;
+	const char *turns = memory + f->results + rank * result_bytes(f->x) + sizeof(double);
+	const struct exchange *x = f->x;
+	uint64_t turn, at;
+	const char *slot;
 	unsigned int i;
 
-	for (i = 1; i < x->size; i++) {
-		at = pattern_differs(memory + slots_of(x, i), bytes, i, 0);
-		if (at != bytes)
-			die(x, "byte %llu of what rank %u has written is wrong",
-			    (unsigned long long)at, i);
+	for (i = 0; i < x->depth; i++) {
+		memcpy(&turn, turns + i * sizeof(turn), sizeof(turn));
+		slot = memory + slots_of(x, rank) + i * x->bytes;
+		if (!turn || !memcmp(slot, expected + begin_of(x, i, turn - 1), x->bytes))
+			continue;
+		for (at = 0; slot[at] == expected[begin_of(x, i, turn - 1) + at]; at++)
+			;
+		die(x, "byte %llu of what rank %u has written to slot %u is wrong",
+		    (unsigned long long)at, rank, i);
 	}
+}
+
+static uint64_t source_bytes(const struct exchange *x)
+{
+	uint64_t bytes = x->depth * x->bytes + TURNS * STEP;
+
+	return bytes < result_bytes(x) ? result_bytes(x) : bytes;
+}
+
+static void check(const struct flood *f, const char *memory)
+{
+	const struct exchange *x = f->x;
+	char *expected = malloc(source_bytes(x));
+	unsigned int i;
+
+	if (!expected)
+		die(x, "out of memory");
+	for (i = 1; i < x->size; i++) {
+		pattern(expected, source_bytes(x), i, 0);
+		check_rank(f, memory, i, expected);
+	}
+	free(expected);
 }
 
 void flood_run(struct exchange *x)
@@ -126,13 +187,16 @@ void flood_run(struct exchange *x)
 	struct nic_segment *segment;
 	char *memory = NULL;
 
+	f.turns = calloc(x->depth, sizeof(*f.turns));
+	if (!f.turns)
+		die(x, "out of memory");
 	if (!x->rank) {
-		memory = share(x, f.results + x->size * sizeof(double),
+		memory = share(x, f.results + x->size * result_bytes(x),
 			       NIC_WRITE, "flood", &segment);
 	} else {
-		must(x, nic_segment_alloc(x->ctx, x->depth * x->bytes, &f.from),
+		must(x, nic_segment_alloc(x->ctx, source_bytes(x), &f.from),
 		     "make a segment");
-		pattern(nic_segment_addr(f.from), x->depth * x->bytes, x->rank, 0);
+		pattern(nic_segment_addr(f.from), source_bytes(x), x->rank, 0);
 		must(x, nic_team_find(x->team, 0, "flood", x->wait_ns, &f.to),
 		     "find rank 0");
 	}
@@ -147,7 +211,8 @@ void flood_run(struct exchange *x)
 	}
 	meet(x);
 	if (!x->rank) {
-		check(x, memory);
-		print(x, (const double *)(memory + f.results));
+		check(&f, memory);
+		print(&f, memory);
 	}
+	free(f.turns);
 }

@@ -153,6 +153,12 @@ traffic() { # TIME
 		--op put,get --time "$1" --samples 5
 }
 
+# The same with two programs, from nic1 to nic0: each time other data, so that nothing old
+# or misplaced goes unseen
+poured() { # TIME
+	nicrun -n 2 exchange flood --time "$1" --wait 30s
+}
+
 # Somebody in a namespace listens to a family of generic netlink
 # shellcheck disable=SC2016 # awk has words with a dollar, too
 listening() { # NAMESPACE
