@@ -136,7 +136,9 @@ int dmanic_netlink_ether_put(struct sk_buff *skb, struct dmanic_node *node)
 	    nla_put_u8(skb, DMANIC_A_CRC_ON, info.crc_on) ||
 	    nla_put_u64_64bit(skb, DMANIC_A_DEAD_NS, info.dead_ns, DMANIC_A_PAD) ||
 	    nla_put_u32(skb, DMANIC_A_MTU, info.mtu) ||
-	    nla_put_u32(skb, DMANIC_A_PATH, info.path))
+	    nla_put_u32(skb, DMANIC_A_PATH, info.path) ||
+	    (info.rival_ns && nla_put_u64_64bit(skb, DMANIC_A_RIVAL_NS, info.rival_ns,
+						DMANIC_A_PAD)))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -178,7 +180,10 @@ static int peer_put(struct sk_buff *skb, const struct dmanic_peer_info *info)
 	    nla_put_u64_64bit(skb, DMANIC_PEER_A_WINDOW, info->window,
 			      DMANIC_PEER_A_PAD) ||
 	    nla_put_u32(skb, DMANIC_PEER_A_FRAME, info->frame) ||
-	    nla_put_u32(skb, DMANIC_PEER_A_CRC, info->crc))
+	    nla_put_u32(skb, DMANIC_PEER_A_CRC, info->crc) ||
+	    nla_put_u32(skb, DMANIC_PEER_A_DEGRADED, info->degraded) ||
+	    (info->rival_ns && nla_put_u64_64bit(skb, DMANIC_PEER_A_RIVAL_NS,
+						 info->rival_ns, DMANIC_PEER_A_PAD)))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;

@@ -35,6 +35,12 @@ static u32 ether_nr_nodes(struct dmanic_node *node)
 	return nr;
 }
 
+/* @at: when it was, or zero: never */
+static u64 ether_age(u64 at)
+{
+	return at ? max(ktime_get_ns() - at, 1ULL) : 0;
+}
+
 static void ether_tell(struct dmanic_node *node, struct dmanic_ether_info *info)
 {
 	struct ether_node *en = to_ether(node);
@@ -49,6 +55,9 @@ static void ether_tell(struct dmanic_node *node, struct dmanic_ether_info *info)
 		en->info.down = port->down;
 	}
 	*info = en->info;
+	spin_lock_bh(&en->lock);
+	info->rival_ns = ether_age(en->rival_at);
+	spin_unlock_bh(&en->lock);
 }
 
 static void ether_tell_counters(struct dmanic_node *node, u64 *counter)
@@ -103,6 +112,8 @@ static bool ether_peer_info(struct dmanic_node *node, u32 which,
 			.crc = ep->peer.features & DMANIC_WIRE_PAYLOAD_CRC,
 			.rtt_ns = ep->peer.rate.srtt,
 			.window = ep->peer.rate.window,
+			.degraded = dmanic_peer_degraded(&ep->peer),
+			.rival_ns = ether_age(ep->rival_at),
 		};
 		found = true;
 		break;

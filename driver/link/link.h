@@ -41,6 +41,7 @@ struct dmanic_dma_info {
  * @path: enum dmanic_path
  * @dead_ns: a peer that says nothing for so long is dead
  * @down: it carries nothing now
+ * @rival_ns: so long ago somebody claimed the node's id; zero: never
  */
 struct dmanic_ether_info {
 	char netdev[IFNAMSIZ];
@@ -52,6 +53,7 @@ struct dmanic_ether_info {
 	u32 path;
 	u64 dead_ns;
 	bool down;
+	u64 rival_ns;
 };
 
 /**
@@ -65,6 +67,8 @@ struct dmanic_ether_info {
  * @crc: both have checksums of data on
  * @rtt_ns: smoothed round trip
  * @window: bytes that may be under way
+ * @degraded: only shorter frames reach it than should
+ * @rival_ns: so long ago another claimed its id; zero: never
  */
 struct dmanic_peer_info {
 	u32 node;
@@ -76,6 +80,8 @@ struct dmanic_peer_info {
 	bool crc;
 	u64 rtt_ns;
 	u64 window;
+	bool degraded;
+	u64 rival_ns;
 };
 
 /**

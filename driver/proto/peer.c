@@ -319,6 +319,17 @@ void dmanic_peer_degrade(struct dmanic_peer *peer, u64 now)
 	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_DEGRADED);
 }
 
+/**
+ * dmanic_peer_degraded() - was it found out that large frames do not arrive
+ * @peer: at whom
+ *
+ * Return: true when frames to it are shorter than both ends could take.
+ */
+bool dmanic_peer_degraded(const struct dmanic_peer *peer)
+{
+	return peer->single || peer->path < min(peer->own_mtu, peer->their_mtu);
+}
+
 /* ---- time ---- */
 
 /* When it is dead, unless it is heard of before */

@@ -841,6 +841,7 @@ void dmanic_host_hello(struct dmanic_host *host, struct dmanic_out *out);
 size_t dmanic_peer_bytes(const struct dmanic_host *host);
 void dmanic_peer_init(struct dmanic_peer *peer, struct dmanic_host *host, u32 node);
 void dmanic_peer_set_mtu(struct dmanic_peer *peer);
+bool dmanic_peer_degraded(const struct dmanic_peer *peer);
 u64 dmanic_peer_deadline(const struct dmanic_peer *peer);
 void dmanic_peer_timer(struct dmanic_peer *peer, u64 now);
 void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *out);

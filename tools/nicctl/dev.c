@@ -35,7 +35,7 @@ static int change(struct nicctl *ctl, const char *what, uint8_t command,
 static int show_run(struct nicctl *ctl)
 {
 	struct request request = { 0 };
-	struct devices devices = { 0 };
+	struct devices devices = { 0 }, peers = { 0 };
 	int status, ret;
 
 	if (request_devices(&request, &ctl->args) || args_end(&ctl->args))
@@ -45,13 +45,16 @@ static int show_run(struct nicctl *ctl)
 		return status;
 	ret = devices_get(&ctl->nl, DMANIC_GENL_CMD_DEV_GET, request.name,
 			  request.fabric, &devices);
+	if (!ret && request.name)
+		ret = devices_get(&ctl->nl, DMANIC_GENL_CMD_PEER_GET, NULL, NULL, &peers);
 	if (ret)
 		status = nicctl_fail_selected(ctl, "dev show", &request, ret);
 	else if (request.name && devices.n)
-		show_device(ctl, &devices.device[0]);
+		show_device(ctl, &devices.device[0], &peers);
 	else
 		show_devices(ctl, &devices);
 	devices_free(&devices);
+	devices_free(&peers);
 	return status;
 }
 

@@ -29,6 +29,7 @@ static void (*const checks[])(struct doctor *doctor) = {
 	doctor_devices,
 	doctor_models,
 	doctor_faults,
+	doctor_rivals,
 	doctor_engines,
 	doctor_limits,
 	doctor_cpus,

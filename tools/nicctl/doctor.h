@@ -117,6 +117,7 @@ void doctor_memory(struct doctor *doctor);
 void doctor_devices(struct doctor *doctor);
 void doctor_models(struct doctor *doctor);
 void doctor_faults(struct doctor *doctor);
+void doctor_rivals(struct doctor *doctor);
 void doctor_engines(struct doctor *doctor);
 void doctor_limits(struct doctor *doctor);
 void doctor_cpus(struct doctor *doctor);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "doctor.h"
+#include "tools/common/size.h"
 
 /* In percent: what is fuller than this will soon be full */
 #define FULL	75
@@ -109,6 +110,29 @@ void doctor_faults(struct doctor *doctor)
 			   "frames to %s are lost, late or damaged on purpose",
 			   device->name);
 		doctor_remedy(doctor, "unless that is meant, as root: nicctl dev set %s fault none",
+			      device->name);
+	}
+}
+
+/* A rival of long ago may have been given another id */
+#define RIVAL_NS	3600e9
+
+void doctor_rivals(struct doctor *doctor)
+{
+	const struct device *device;
+	char age[SIZE_TEXT];
+	size_t i;
+
+	for (i = 0; i < doctor->devices.n; i++) {
+		device = &doctor->devices.device[i];
+		if (!device->number[DMANIC_A_RIVAL_NS] ||
+		    (double)device->number[DMANIC_A_RIVAL_NS] > RIVAL_NS)
+			continue;
+		doctor_say(doctor, "node id", DOCTOR_PROBLEM,
+			   "%s is node %" PRIu64 ", and so says another address, %s ago",
+			   device->name, device->number[DMANIC_A_NODE],
+			   time_print((double)device->number[DMANIC_A_RIVAL_NS], age));
+		doctor_remedy(doctor, "on one of the two, as root: nicctl dev del %s, then nicctl dev add with another node",
 			      device->name);
 	}
 }

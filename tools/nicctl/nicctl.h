@@ -67,7 +67,9 @@ int doctor_run(struct nicctl *ctl);
 
 /* show.c */
 void show_devices(struct nicctl *ctl, const struct devices *devices);
-void show_device(struct nicctl *ctl, const struct device *device);
+/* @peers: of all devices */
+void show_device(struct nicctl *ctl, const struct device *device,
+		 const struct devices *peers);
 void show_stats(struct nicctl *ctl, const struct devices *devices);
 void show_peers(struct nicctl *ctl, const struct devices *devices);
 

@@ -119,7 +119,11 @@ static const struct member peer_members[] = {
 	{ "window_bytes", DMANIC_PEER_A_WINDOW },
 	{ "frame_bytes", DMANIC_PEER_A_FRAME },
 	{ "crc", DMANIC_PEER_A_CRC },
+	{ "degraded", DMANIC_PEER_A_DEGRADED },
 };
+
+static const struct member rival = { "rival_ns", DMANIC_A_RIVAL_NS };
+static const struct member peer_rival = { "rival_ns", DMANIC_PEER_A_RIVAL_NS };
 
 static const char *crc_name(const struct device *device)
 {
@@ -142,6 +146,8 @@ static void put_ether(struct cJSON *result, const struct device *device)
 	report_add_text(ether, "crc", crc_name(device));
 	report_add_text(ether, "crc_now",
 			device->number[DMANIC_A_CRC_ON] ? "on" : "off");
+	if (device->number[rival.attr])
+		put_members(ether, &rival, 1, device->number);
 	if (device_has_fault(device))
 		put_members(report_add_object(ether, "fault"), fault_members,
 			    ARRAY_SIZE(fault_members), device->fault);
@@ -308,7 +314,7 @@ static void fault_line(const struct device *device)
 static void ether_lines(const struct device *device)
 {
 	const uint64_t *number = device->number;
-	char dead[SIZE_TEXT];
+	char dead[SIZE_TEXT], rival_age[SIZE_TEXT];
 
 	printf("    netdev      %s, MTU %" PRIu64 ", EtherType 0x%04" PRIx64 "\n",
 	       device->netdev, number[DMANIC_A_MTU], number[DMANIC_A_ETHERTYPE]);
@@ -324,11 +330,41 @@ static void ether_lines(const struct device *device)
 	       crc_name(device));
 	printf("    dead        after %s\n",
 	       time_print((double)number[DMANIC_A_DEAD_NS], dead));
+	if (number[DMANIC_A_RIVAL_NS])
+		printf("    rival       another address claimed node %" PRIu64
+		       " %s ago: one of them needs another id\n", number[DMANIC_A_NODE],
+		       time_print((double)number[DMANIC_A_RIVAL_NS], rival_age));
 	if (device_has_fault(device))
 		fault_line(device);
 }
 
-void show_device(struct nicctl *ctl, const struct device *device)
+/* "node 3 gets only frames of up to 750 bytes: …" */
+static void degraded_line(const struct device *device, const struct devices *peers)
+{
+	const struct device *peer, *worst = NULL;
+	size_t i, n = 0;
+
+	for (i = 0; i < peers->n; i++) {
+		peer = &peers->device[i];
+		if (strcmp(peer->name, device->name) != 0 ||
+		    !peer->peer[DMANIC_PEER_A_DEGRADED])
+			continue;
+		n++;
+		if (!worst || peer->peer[DMANIC_PEER_A_MTU] < worst->peer[DMANIC_PEER_A_MTU])
+			worst = peer;
+	}
+	if (!worst)
+		return;
+	printf("    degraded    node %" PRIu64 " gets only frames of up to %" PRIu64
+	       " bytes: longer ones are lost on the way",
+	       worst->peer[DMANIC_PEER_A_NODE], worst->peer[DMANIC_PEER_A_MTU]);
+	if (n > 1)
+		printf(" (and %zu more nodes: nicctl peer show)", n - 1);
+	putchar('\n');
+}
+
+void show_device(struct nicctl *ctl, const struct device *device,
+		 const struct devices *peers)
 {
 	const uint64_t *number = device->number;
 	struct device_trouble trouble;
@@ -357,6 +393,7 @@ void show_device(struct nicctl *ctl, const struct device *device)
 		ether_lines(device);
 	else
 		dma_line(device);
+	degraded_line(device, peers);
 	if (*device->model_name)
 		model_lines(device);
 }
@@ -430,7 +467,8 @@ static void peers_table(const struct devices *devices)
 	for (; device < end; device++) {
 		table_cell(table, "%s", device->name);
 		cell_number(table, device->peer[DMANIC_PEER_A_NODE]);
-		table_cell(table, "%s", device_peer_state(device));
+		table_cell(table, "%s%s", device_peer_state(device),
+			   device->peer[DMANIC_PEER_A_DEGRADED] ? ", degraded" : "");
 		table_cell(table, "%s", *device->address ? device->address : "-");
 		cell_number(table, device->peer[DMANIC_PEER_A_MTU]);
 		cell_number(table, device->peer[DMANIC_PEER_A_FRAME]);
@@ -457,6 +495,8 @@ void show_peers(struct nicctl *ctl, const struct devices *devices)
 		report_add_text(result, "address", devices->device[i].address);
 		put_members(result, peer_members, ARRAY_SIZE(peer_members),
 			    devices->device[i].peer);
+		if (devices->device[i].peer[peer_rival.attr])
+			put_members(result, &peer_rival, 1, devices->device[i].peer);
 	}
 	if (!ctl->json)
 		peers_table(devices);

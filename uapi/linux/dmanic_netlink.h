@@ -74,6 +74,7 @@ enum dmanic_attr {
 	DMANIC_A_PEER,		/* nest: enum dmanic_peer_attr */
 	DMANIC_A_PROTO,		/* nest: enum dmanic_proto_attr, with STATS */
 	DMANIC_A_FAULT,		/* nest: enum dmanic_fault_attr */
+	DMANIC_A_RIVAL_NS,	/* u64: so long ago another claimed its id; absent: never */
 	__DMANIC_A_MAX,
 };
 
@@ -141,6 +142,8 @@ enum dmanic_peer_attr {
 	DMANIC_PEER_A_WINDOW,		/* u64: bytes that may be under way */
 	DMANIC_PEER_A_FRAME,		/* u32: longest frame handed to the device */
 	DMANIC_PEER_A_CRC,		/* u32: 1: both have checksums of data on */
+	DMANIC_PEER_A_DEGRADED,		/* u32: 1: only shorter frames reach it than should */
+	DMANIC_PEER_A_RIVAL_NS,		/* u64: so long ago another claimed its id; absent: never */
 	__DMANIC_PEER_A_MAX,
 };
 
