@@ -166,11 +166,12 @@ listening() { # NAMESPACE
 }
 
 # One case: its function has the name with _ for __, and says why it failed; of one that
-# did not, lines with "note: " are printed
+# did not, lines with "note: " are printed; and how long it took, if that was long
 case_run() { # NAME [SHOWN-AS]
-	local said status=0
+	local said status=0 before=$SECONDS
 	said=$("${1//__/_}" 2>&1) || status=$?
 	[ $status != 0 ] || said=$(sed -n 's/^note: //p' <<<"$said")
 	[ -z "$said" ] || echo "# ${said//$'\n'/$'\n'# }"
+	[ $((SECONDS - before)) -lt 10 ] || echo "# ${2-$1} took $((SECONDS - before)) s"
 	ktap_result $status "${2-$1}"
 }
