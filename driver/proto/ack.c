@@ -105,11 +105,11 @@ u32 dmanic_ack_window(struct dmanic_peer *peer, u64 now)
 	u32 budget = host->config.budget, crowd;
 
 	ack_count(peer, now);
-	crowd = ack_crowd(host, now);
-	if (crowd <= 1 && (host->senders <= 1 || peer->heavy_until))
+	crowd = max(ack_crowd(host, now), 1U);
+	if (crowd == 1 && (host->senders <= 1 || peer->heavy_until))
 		return ACK_ALONE * budget;
 	if (peer->heavy_until)
-		return max(budget / max(crowd, 1U), peer->mtu);
+		return max(budget / crowd, peer->mtu);
 	return max(max(budget / max(crowd, host->senders), ACK_LIGHT), peer->mtu);
 }
 

@@ -37,7 +37,7 @@ void dmanic_hello_fill(const struct dmanic_host *host, struct dmanic_hello *hell
 		.operations = config->operations,
 		.version_min = DMANIC_WIRE_MIN,
 		.version_max = DMANIC_WIRE_MAX,
-		.window = config->budget / max(host->senders + 1, 1U),
+		.window = config->budget / (host->senders + 1),
 	};
 	hello->window = max(hello->window, config->mtu);
 }
