@@ -90,6 +90,13 @@ static void ether_tell_counters(struct dmanic_node *node, u64 *counter)
 	spin_unlock_bh(&en->lock);
 }
 
+static enum dmanic_degraded ether_degraded(const struct dmanic_peer *peer)
+{
+	if (peer->path < min(peer->own_mtu, peer->their_mtu))
+		return DMANIC_DEGRADED_SHORT;
+	return peer->single ? DMANIC_DEGRADED_UNCUT : DMANIC_DEGRADED_NONE;
+}
+
 static bool ether_peer_info(struct dmanic_node *node, u32 which,
 			    struct dmanic_peer_info *info)
 {
@@ -112,7 +119,7 @@ static bool ether_peer_info(struct dmanic_node *node, u32 which,
 			.crc = ep->peer.features & DMANIC_WIRE_PAYLOAD_CRC,
 			.rtt_ns = ep->peer.rate.srtt,
 			.window = ep->peer.rate.window,
-			.degraded = dmanic_peer_degraded(&ep->peer),
+			.degraded = ether_degraded(&ep->peer),
 			.rival_ns = ether_age(ep->rival_at),
 		};
 		found = true;

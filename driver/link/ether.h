@@ -216,8 +216,7 @@ struct ether_node {
  * @users: who has it without the lock: it stays the peer of its node
  * @hash: what frames to it have in common, where something sorts them
  * @check: it connected anew: operations for the one it was before are to end
- * @died: node->deaths when it died or restarted last; zero: it never did
- * @died_as: with which status its operations ended
+ * @died: node->deaths when it died or restarted last; zero: it never did, as this node
  * @timer: when the protocol wants to know of the time
  * @armed: when that goes off; DMANIC_NEVER: it does not
  * @flow: of the queues; those that share one take turns as one
@@ -238,7 +237,6 @@ struct ether_peer {
 	u32 hash;
 	bool check;
 	u64 died;
-	u32 died_as;
 	struct hrtimer timer;
 	u64 armed;
 	struct dmanic_flow flow[ETHER_FLOWS];

@@ -189,17 +189,29 @@ static int connect_until(struct ether_node *en, struct ether_peer *ep,
 						 incarnation));
 		if (ret != -ENOENT || !connect_by_name(&question) || !timeout_ns)
 			return ret;
+		if (dmanic_node_dead(&en->node))
+			return -ENODEV;
 		gone = ktime_get_ns() - began;
 		if (gone >= timeout_ns)
 			return -ETIME;
-		if (dmanic_node_dead(&en->node))
-			return -ENODEV;
 		ret = connect_pause(min(pause, timeout_ns - gone));
 		if (ret)
 			return ret;
 		pause = min_t(u64, 2 * pause, CONNECT_LAST_NS);
 		ask->lookup = question;
 	}
+}
+
+/* Nobody answered: the device may be the reason, or that there is none any more */
+static int connect_unanswered(struct ether_node *en, int ret)
+{
+	spin_lock_bh(&en->lock);
+	if (en->stopped)
+		ret = -ENODEV;
+	else if (READ_ONCE(en->port->down))
+		ret = -ENETDOWN;
+	spin_unlock_bh(&en->lock);
+	return ret;
 }
 
 /* As link.h says of connect() */
@@ -237,9 +249,8 @@ int dmanic_ether_connect(struct dmanic_node *node, struct dmanic_target *target,
 		*rights = ask->lookup.rights;
 		*length = ask->lookup.length;
 	}
-	/* The device may be what does not answer */
-	if ((ret == -EHOSTUNREACH || ret == -ETIME) && READ_ONCE(en->port->down))
-		ret = -ENETDOWN;
+	if (ep && (ret == -EHOSTUNREACH || ret == -ETIME))
+		ret = connect_unanswered(en, ret);
 	kfree(ask);
 out_put:
 	if (ep)

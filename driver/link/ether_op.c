@@ -175,7 +175,7 @@ static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op 
 	if (ep->peer.incarnation && ep->peer.incarnation != target->incarnation)
 		return NULL;
 	/* It was posted before, and ends as what was under way then */
-	*status = op_status(en, ep->died_as);
+	*status = op_status(en, ep->peer.ended_as);
 	if (ep->died > op->deaths)
 		return NULL;
 	return ep;

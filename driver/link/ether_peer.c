@@ -17,6 +17,9 @@
 
 #include "ether.h"
 
+/* What is told of peers under one hold of the mutex */
+#define PEER_NEWS	64U
+
 /**
  * dmanic_ether_peer_find() - a peer by node id
  * @en: of this node; under its lock
@@ -344,15 +347,24 @@ static void peer_tell(struct ether_node *en, struct peer_news *news)
 void dmanic_ether_wakeups(struct work_struct *work)
 {
 	struct ether_node *en = container_of(work, struct ether_node, wakeups);
+	unsigned int left = PEER_NEWS;
 	struct peer_news news;
 
 	dmanic_ether_peer_refill(en);
 	mutex_lock(&dmanic_nodes_lock);
 	/* Who listens hears of the node first */
-	while (en->node.announced && !dmanic_node_dead(&en->node) &&
-	       peer_take_news(en, &news))
+	while (left && en->node.announced && !dmanic_node_dead(&en->node) &&
+	       peer_take_news(en, &news)) {
 		peer_tell(en, &news);
+		left--;
+	}
 	mutex_unlock(&dmanic_nodes_lock);
+	/* Others want the mutex, too */
+	if (!left) {
+		spin_lock_bh(&en->lock);
+		peer_wakeup(en);
+		spin_unlock_bh(&en->lock);
+	}
 	dmanic_node_put(&en->node);
 }
 
@@ -410,14 +422,13 @@ static bool peer_rival_again(u64 *at)
 }
 
 /* What was posted before, and waits for something else yet, is not to ask anew */
-static void peer_died(struct ether_peer *ep, u32 status)
+static void peer_died(struct ether_peer *ep)
 {
 	struct dmanic_node *node = &ep->en->node;
 
 	lockdep_assert_held(&ep->en->lock);
 	WRITE_ONCE(node->deaths, node->deaths + 1);
 	ep->died = node->deaths;
-	ep->died_as = status;
 }
 
 static void env_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
@@ -432,10 +443,8 @@ static void env_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
 		return;
 	if (event == DMANIC_PEER_FOUND)
 		ep->check = true;
-	else if (event == DMANIC_PEER_LOST)
-		peer_died(ep, DMANIC_STATUS_PEER_DEAD);
-	else if (event == DMANIC_PEER_RESTARTED)
-		peer_died(ep, DMANIC_STATUS_PEER_RESTARTED);
+	else if (event == DMANIC_PEER_LOST || event == DMANIC_PEER_RESTARTED)
+		peer_died(ep);
 	if (!ep) {
 		__set_bit(event, &en->events);
 	} else {

@@ -173,12 +173,9 @@ static struct ether_node *port_choose(struct ether_port *port, struct sk_buff *s
 	struct ether_node *en;
 	struct dmanic_hello hello;
 	struct dmanic_head head;
-	enum dmanic_drop drop;
 
-	drop = dmanic_head_decode(skb->data, skb_headlen(skb), skb->len, &head);
-	/* In another version: each finds out whether it was meant */
-	*all = drop == DMANIC_DROP_VERSION;
-	if (drop)
+	*all = false;
+	if (dmanic_head_decode(skb->data, skb_headlen(skb), skb->len, &head))
 		goto out_any;
 	if (head.type == DMANIC_WIRE_HELLO || head.type == DMANIC_WIRE_INIT) {
 		if (dmanic_hello_decode(skb->data, &head, &hello))

@@ -67,7 +67,7 @@ struct dmanic_ether_info {
  * @crc: both have checksums of data on
  * @rtt_ns: smoothed round trip
  * @window: bytes that may be under way
- * @degraded: only shorter frames reach it than should
+ * @degraded: enum dmanic_degraded
  * @rival_ns: so long ago another claimed its id; zero: never
  */
 struct dmanic_peer_info {
@@ -80,7 +80,7 @@ struct dmanic_peer_info {
 	bool crc;
 	u64 rtt_ns;
 	u64 window;
-	bool degraded;
+	u32 degraded;
 	u64 rival_ns;
 };
 

@@ -310,7 +310,8 @@ static u32 ack_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 
 	if (sent->state == DMANIC_SENT_ACKED)
 		return 0;
-	if (sent->state == DMANIC_SENT_LOST)
+	/* None of it was sent again: it was late */
+	if (sent->state == DMANIC_SENT_LOST && sent->counted && !sent->resent)
 		dmanic_rate_found(peer, sent->units);
 	dmanic_loss_acked(peer, class, sent, now);
 	dmanic_sent_move(tx, index, DMANIC_SENT_ACKED);

@@ -271,6 +271,7 @@ static void handshake_pair(struct dmanic_peer *peer, const struct dmanic_frame *
 {
 	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
 
+	peer->refused = 0;
 	peer->remote_tag = hello->tag;
 	peer->address = frame->from;
 	peer->incarnation = hello->incarnation;

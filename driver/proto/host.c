@@ -2,8 +2,8 @@
 /*
  * host.c - frames as they come: whose they are, and answers to strangers
  *
- * Nothing that a stranger sends changes anything but counters and, for an INIT,
- * a peer that was closed. What answers it gets are limited in number, never
+ * Nothing that a stranger sends changes anything but counters, why a node that does
+ * not answer is said not to and, for an INIT, a peer that was closed. What answers it gets are limited in number, never
  * longer than what it sent, and go to where it came from.
  */
 #include <linux/minmax.h>
@@ -251,16 +251,23 @@ static enum dmanic_drop host_answer(struct dmanic_host *host,
 				       now);
 }
 
-/* Who refuses: the owner of the tag, or who was looked for, which has none yet */
-static struct dmanic_peer *host_refuser(struct dmanic_host *host, u64 tag, u32 node)
+/*
+ * Who refuses: the owner of the tag, or who was looked for, which has none yet. That
+ * anybody can pretend to be: he is believed of a node that never answered.
+ */
+static struct dmanic_peer *host_refuser(struct dmanic_host *host, u64 tag,
+					const struct dmanic_refuse *refuse)
 {
 	struct dmanic_peer *peer;
 
-	peer = tag ? host->env->find_tag(host, tag) :
-		     host->env->find_node(host, node, false);
-	if (!peer || peer->node != node || !(tag || peer->sought))
+	if (tag) {
+		peer = host->env->find_tag(host, tag);
+		return peer && peer->node == refuse->node ? peer : NULL;
+	}
+	if (refuse->reason != DMANIC_REFUSE_VERSION)
 		return NULL;
-	return peer;
+	peer = host->env->find_node(host, refuse->node, false);
+	return peer && peer->sought && !peer->incarnation ? peer : NULL;
 }
 
 /* Somebody may have a reason, or pretend to: it is noted, and asking goes on */
@@ -279,15 +286,15 @@ static enum dmanic_drop host_refused(struct dmanic_host *host,
 		host->env->event(NULL, DMANIC_PEER_RIVAL);
 		return DMANIC_DROP_NONE;
 	}
-	peer = host_refuser(host, head->tag, refuse.node);
+	peer = host_refuser(host, head->tag, &refuse);
 	if (!peer)
 		return DMANIC_DROP_STRANGER;
 	if (peer->state != DMANIC_PEER_OPENING)
 		return DMANIC_DROP_STATE;
-	if (peer->refused != refuse.reason) {
-		peer->refused = refuse.reason;
+	/* Told once for each attempt */
+	if (!peer->refused)
 		host->env->event(peer, DMANIC_PEER_REFUSED);
-	}
+	peer->refused = refuse.reason;
 	return DMANIC_DROP_NONE;
 }
 

@@ -103,6 +103,7 @@ void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 	peer->cut_lost |= sent->cut;
 	loss_count(peer, tx, sent, now);
 	sent->resent = 0;
+	sent->counted = true;
 	dmanic_sent_move(tx, index, DMANIC_SENT_LOST);
 	dmanic_rate_lost(peer, sent->units);
 	dmanic_peer_stats(peer)->lost++;
@@ -205,6 +206,7 @@ static void loss_probe_tail(struct dmanic_peer *peer)
 	sent = &tx->sent[tx->flying.last];
 	/* Of a large one its end; all of it if that told nothing */
 	sent->resent = 0;
+	sent->counted = false;
 	if (sent->units > peer->mtu && !sent->again)
 		sent->resent = sent->units - peer->mtu / 2;
 	dmanic_sent_move(tx, tx->flying.last, DMANIC_SENT_LOST);

@@ -209,6 +209,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
  */
 void dmanic_peer_end(struct dmanic_peer *peer, u32 status)
 {
+	peer->ended_as = status;
 	dmanic_xfer_end_all(peer, status);
 	dmanic_reply_drop_all(peer);
 	dmanic_peer_reset(peer);
@@ -317,17 +318,6 @@ void dmanic_peer_degrade(struct dmanic_peer *peer, u64 now)
 	peer->path_at = now;
 	dmanic_peer_set_mtu(peer);
 	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_DEGRADED);
-}
-
-/**
- * dmanic_peer_degraded() - was it found out that large frames do not arrive
- * @peer: at whom
- *
- * Return: true when frames to it are shorter than both ends could take.
- */
-bool dmanic_peer_degraded(const struct dmanic_peer *peer)
-{
-	return peer->single || peer->path < min(peer->own_mtu, peer->their_mtu);
 }
 
 /* ---- time ---- */

@@ -347,6 +347,7 @@ enum dmanic_sent_state {
  * @alone: it arrived with a wrong checksum: its records go out one by one, so that it
  *	is seen whose is wrong
  * @cut: it went out last in a frame that is to be cut
+ * @counted: LOST: as a loss; the end is sent again without
  */
 struct dmanic_sent {
 	u64 seq;
@@ -362,6 +363,7 @@ struct dmanic_sent {
 	bool excused;
 	bool alone;
 	bool cut;
+	bool counted;
 };
 
 /**
@@ -685,7 +687,8 @@ enum dmanic_peer_state {
  * @super: longest frame to hand to the link
  * @features: of both
  * @operations: ids we may use
- * @refused: enum dmanic_refusal_reason of the last REFUSE, 0: none
+ * @refused: enum dmanic_refusal_reason of the last REFUSE of this attempt, 0: none
+ * @ended_as: with which status its operations ended last
  * @since: OPENING, PAIRED: when it began
  * @hello_at: when to ask again: HELLO and INIT, or ANSWER
  * @hello_wait: and how long to wait then
@@ -767,6 +770,7 @@ struct dmanic_peer {
 	u32 features;
 	u32 operations;
 	u8 refused;
+	u32 ended_as;
 	u64 since;
 	u64 hello_at;
 	u64 hello_wait;
@@ -841,7 +845,6 @@ void dmanic_host_hello(struct dmanic_host *host, struct dmanic_out *out);
 size_t dmanic_peer_bytes(const struct dmanic_host *host);
 void dmanic_peer_init(struct dmanic_peer *peer, struct dmanic_host *host, u32 node);
 void dmanic_peer_set_mtu(struct dmanic_peer *peer);
-bool dmanic_peer_degraded(const struct dmanic_peer *peer);
 u64 dmanic_peer_deadline(const struct dmanic_peer *peer);
 void dmanic_peer_timer(struct dmanic_peer *peer, u64 now);
 void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *out);

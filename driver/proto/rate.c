@@ -121,7 +121,7 @@ static void rate_judge(struct dmanic_peer *peer)
 	/* What was the shortest may have been of a period that is over */
 	queue = delay == DMANIC_NEVER || delay < rate->rtt_min ? 0 : delay - rate->rtt_min;
 	/* So little may stand there however long it takes: it is what one frame may be */
-	if (queue > target)
+	if (delay != DMANIC_NEVER)
 		target = max(target, dmanic_peer_config(peer)->budget * delay / rate->window);
 	if (queue > target) {
 		/* Never to less than half in a round */

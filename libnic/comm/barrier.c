@@ -110,6 +110,15 @@ static int look_for(struct nic_team *team, unsigned int rank,
 	return ret;
 }
 
+/*
+ * What look_for() says of a rank that does not come any more. While the own network
+ * device is down (ENETDOWN) nothing is known of others: that may end.
+ */
+static bool is_gone(int ret)
+{
+	return ret == -ENOENT || ret == -EHOSTUNREACH || ret == -EOPNOTSUPP;
+}
+
 static int wait_previous(struct nic_team *team, uint64_t deadline)
 {
 	unsigned int from = (team->rank + team->size - (1U << team->round)) %
@@ -129,8 +138,7 @@ static int wait_previous(struct nic_team *team, uint64_t deadline)
 		if (team->joined) {
 			ret = look_for(team, from, team->round);
 			/* It may have come, and left, meanwhile. */
-			if ((ret == -ENOENT || ret == -EHOSTUNREACH) &&
-			    !has_come(team))
+			if (is_gone(ret) && !has_come(team))
 				return fail_rank(team, -EREMOTEIO, from,
 						 "that rank or its node died");
 		}
@@ -212,7 +220,9 @@ static int fail_missing(struct nic_team *team)
 		if (i == team->rank)
 			continue;
 		ret = look_for(team, i, 0);
-		if (ret == -ENOENT || ret == -EHOSTUNREACH)
+		if (ret == -ENETDOWN)
+			return ret;
+		if (is_gone(ret))
 			return nic_fail(team->ctx, -ETIME,
 					"that rank did not come in time; was it started, with the same NIC_JOB?",
 					"join the team of %u, rank %u waits for rank %u on node %u",

@@ -301,7 +301,9 @@ int nic_segment_revoke(struct nic_segment *seg);
  * @remote: out
  *
  * Blocks for one round trip. Return: 0; -EHOSTUNREACH no such node or dead;
- * -ENOENT no such segment; -EACCES wrong key; -EINVAL it is an interrupt.
+ * -ENETDOWN this node's network device is down; -EOPNOTSUPP the node there speaks
+ * other versions of the protocol only; -ENOENT no such segment; -EACCES wrong key;
+ * -EINVAL it is an interrupt.
  */
 int nic_connect(struct nic_ctx *ctx, uint32_t node, uint32_t id, uint64_t key,
 		struct nic_remote **remote);
@@ -316,7 +318,8 @@ int nic_connect(struct nic_ctx *ctx, uint32_t node, uint32_t id, uint64_t key,
  * @remote: out
  *
  * Blocks up to @timeout_ns. Return: 0; -ENOENT not published (@timeout_ns 0);
- * -ETIME not published in time; -EACCES wrong secret; -EHOSTUNREACH; -EINTR.
+ * -ETIME not published in time; -EACCES wrong secret; -EHOSTUNREACH, -ENETDOWN and
+ * -EOPNOTSUPP as nic_connect(); -EINTR.
  */
 int nic_connect_name(struct nic_ctx *ctx, uint32_t node, const char *name,
 		     const uint64_t secret[2], uint64_t timeout_ns,

@@ -37,7 +37,8 @@ struct nic_team;
  * Without a launcher: a team of one. Blocks until all ranks are there.
  * Return: 0; -ETIME (nic_error_detail() names the first missing rank); -EINVAL
  * the environment contradicts itself; -EACCES a rank has another secret;
- * -EHOSTUNREACH there is no such node; -EEXIST two ranks are the same; -EINTR.
+ * -EHOSTUNREACH there is no such node; -ENETDOWN this node's network device is down;
+ * -EEXIST two ranks are the same; -EINTR.
  */
 int nic_team_init(struct nic_ctx *ctx, uint64_t timeout_ns, struct nic_team **team);
 

@@ -204,9 +204,40 @@ TEST(strangers__search_is_refused_in_another_version)
 	pair_feed(0, 101, bytes, length);
 	EXPECT_EQ(pair[0].event, DMANIC_PEER_REFUSED);
 	EXPECT_EQ(pair[0].completed, 0);
+	/* Told once, whatever comes; another reason needs the tag */
+	pair_feed(0, 101, bytes, length);
+	refuse.reason = DMANIC_REFUSE_IN_USE;
+	length = dmanic_refuse_encode(bytes, 0, &refuse);
+	pair_feed(0, 101, bytes, length);
+	EXPECT_EQ(pair[0].events, 1);
 	pair_wait(2100 * PAIR_MS);
 	EXPECT_EQ(pair[0].completed, 1);
 	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_UNSUPPORTED);
+	pair_end();
+}
+
+/* Anybody can say so: not of a node that was connected, which just does not answer */
+TEST(strangers__known_node_is_not_of_another_version)
+{
+	struct dmanic_refuse refuse = { 1, DMANIC_REFUSE_VERSION, 2, 3 };
+	u32 length;
+
+	pair_begin();
+	pair_connect();
+	put(0, &xfer[0]);
+	pair_wait(2100 * PAIR_MS);
+	ASSERT_EQ(pair[0].completed, 1);
+	ASSERT_EQ(pair[0].peer->state, DMANIC_PEER_CLOSED);
+	/* It is asked where it was, then everybody where it is */
+	put(0, &xfer[1]);
+	pair_pump(0);
+	pair_wait(100 * PAIR_MS);
+	EXPECT(pair[0].peer->sought);
+	length = dmanic_refuse_encode(bytes, 0, &refuse);
+	pair_feed(0, 101, bytes, length);
+	pair_wait(2100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 2);
+	EXPECT_EQ(xfer[1].status, DMANIC_STATUS_PEER_DEAD);
 	pair_end();
 }
 

@@ -129,14 +129,6 @@ nodes_run() { # NODES COMMAND...
 	nicrun -n "$count" -- bash -c 'exec ip netns exec "n$NIC_RANK" "$@"' rank "$@"
 }
 
-# A part of a job whose parts are started one by one
-rank_run() { # RANKS RANK COMMAND...
-	local count=$1 rank=$2
-	shift 2
-	NIC_JOB=parts NIC_SECRET=0123456789abcdef0123456789abcdef \
-		nicrun -n "$count" --here "$rank" -- "$@"
-}
-
 # Until COMMAND succeeds, at most SECONDS
 within() { # SECONDS COMMAND...
 	local end=$((SECONDS + $1))

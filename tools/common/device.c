@@ -180,6 +180,26 @@ static long netdev_number(const struct device *device, const char *root, const c
 	return value;
 }
 
+/* Whether the text there has a line */
+static bool netdev_has(const struct device *device, const char *root, const char *name,
+		       const char *wanted)
+{
+	bool found = false;
+	char path[256], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/sys/class/net/%s/%s", root, device->netdev, name);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		found = !strcmp(line, wanted);
+	}
+	fclose(file);
+	return found;
+}
+
 struct device_trouble device_trouble(const struct device *device, const char *root)
 {
 	long flags = netdev_number(device, root, "flags");
@@ -189,8 +209,9 @@ struct device_trouble device_trouble(const struct device *device, const char *ro
 		return (struct device_trouble){ "carries nothing", "ip link show " };
 	if (!(flags & 1))
 		return (struct device_trouble){ "is down", "ip link set up dev " };
-	/* Ports of bridges, bonds and teams have a link to it */
-	if (netdev_number(device, root, "master/ifindex") >= 0)
+	/* Ports of bridges, bonds and teams have a link to it; those of a VRF keep frames */
+	if (netdev_number(device, root, "master/ifindex") >= 0 &&
+	    !netdev_has(device, root, "master/uevent", "DEVTYPE=vrf"))
 		return (struct device_trouble){
 			"is a port of another device, which gets all its frames",
 			"ip link set nomaster dev "

@@ -355,9 +355,14 @@ static void degraded_line(const struct device *device, const struct devices *pee
 	}
 	if (!worst)
 		return;
-	printf("    degraded    node %" PRIu64 " gets only frames of up to %" PRIu64
-	       " bytes: longer ones are lost on the way",
-	       worst->peer[DMANIC_PEER_A_NODE], worst->peer[DMANIC_PEER_A_MTU]);
+	if (worst->peer[DMANIC_PEER_A_DEGRADED] == DMANIC_DEGRADED_UNCUT)
+		printf("    degraded    node %" PRIu64
+		       " gets no large frames: they are lost on the way, cut or not",
+		       worst->peer[DMANIC_PEER_A_NODE]);
+	else
+		printf("    degraded    node %" PRIu64 " gets only frames of up to %" PRIu64
+		       " bytes: longer ones are lost on the way",
+		       worst->peer[DMANIC_PEER_A_NODE], worst->peer[DMANIC_PEER_A_MTU]);
 	if (n > 1)
 		printf(" (and %zu more nodes: nicctl peer show)", n - 1);
 	putchar('\n');
@@ -373,12 +378,12 @@ void show_device(struct nicctl *ctl, const struct device *device,
 	report_device(ctl, device);
 	if (ctl->json)
 		return;
-	trouble = device_trouble(device, "");
-	if (number[DMANIC_A_STATE] == DMANIC_DEV_LINK_DOWN)
-		printf("%s: %s: %s %s\n", device->name, device_state(device),
-		       device->netdev, trouble.cause);
-	else
-		printf("%s: %s\n", device->name, device_state(device));
+	printf("%s: %s", device->name, device_state(device));
+	if (number[DMANIC_A_STATE] == DMANIC_DEV_LINK_DOWN) {
+		trouble = device_trouble(device, "");
+		printf(": %s %s", device->netdev, trouble.cause);
+	}
+	putchar('\n');
 	printf("    link        %s, node %" PRIu64 " of %" PRIu64
 	       " in fabric %s, incarnation %" PRIu64 "\n", device->type,
 	       number[DMANIC_A_NODE], number[DMANIC_A_NODES], device->fabric,

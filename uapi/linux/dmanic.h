@@ -23,6 +23,7 @@
  *   EDQUOT      a limit: the refusal in the struct tells which and how much
  *   ENODEV      the device was removed
  *   EHOSTUNREACH no such node, or it does not answer
+ *   ENETDOWN    the network device of this node is down
  *   ETIME       the time-out passed
  *   EINTR       a signal came first
  *   EFAULT      bad address; nothing was done then, or it was taken back, but

@@ -142,7 +142,7 @@ enum dmanic_peer_attr {
 	DMANIC_PEER_A_WINDOW,		/* u64: bytes that may be under way */
 	DMANIC_PEER_A_FRAME,		/* u32: longest frame handed to the device */
 	DMANIC_PEER_A_CRC,		/* u32: 1: both have checksums of data on */
-	DMANIC_PEER_A_DEGRADED,		/* u32: 1: only shorter frames reach it than should */
+	DMANIC_PEER_A_DEGRADED,		/* u32: enum dmanic_degraded */
 	DMANIC_PEER_A_RIVAL_NS,		/* u64: so long ago another claimed its id; absent: never */
 	__DMANIC_PEER_A_MAX,
 };
@@ -154,6 +154,13 @@ enum dmanic_peer_link {
 	DMANIC_PEER_LINK_OPENING = 1,
 	DMANIC_PEER_LINK_PAIRED = 2,	/* a moment before it is open */
 	DMANIC_PEER_LINK_OPEN = 3,
+};
+
+/* Frames that get lost on the way to a node, while shorter ones do not */
+enum dmanic_degraded {
+	DMANIC_DEGRADED_NONE = 0,
+	DMANIC_DEGRADED_UNCUT = 1,	/* large ones: none that is to be cut is sent */
+	DMANIC_DEGRADED_SHORT = 2,	/* those of the MTU, too: shorter ones are sent */
 };
 
 /* Counters of the protocol of an ether device; all u64, since it was made */
