@@ -3,8 +3,9 @@
  * host.c - frames as they come: whose they are, and answers to strangers
  *
  * Nothing that a stranger sends changes anything but counters, why a node that does
- * not answer is said not to and, for an INIT, a peer that was closed. What answers it gets are limited in number, never
- * longer than what it sent, and go to where it came from.
+ * not answer is said not to and, for an INIT, a peer that was closed. What answers it
+ * gets are limited in number, never longer than what it sent, and go to where it came
+ * from.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
