@@ -657,8 +657,8 @@ struct dmanic_op_list {
  * @result: for the completion
  * @uring: io_uring command that posted it, or NULL
  * @given_up: that is being cancelled
- * @deaths: node->deaths when it was taken from the ring
  * @pending: for the link, under its lock: in queue->pending
+ * @deaths: node->deaths when it was taken from the ring
  * @due: for the link: when it may be done, CLOCK_MONOTONIC
  * @moved: for the link: bytes of it that are done
  * @link: the link's own, link->op_bytes; NULL when it has none

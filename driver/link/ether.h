@@ -216,7 +216,8 @@ struct ether_node {
  * @users: who has it without the lock: it stays the peer of its node
  * @hash: what frames to it have in common, where something sorts them
  * @check: it connected anew: operations for the one it was before are to end
- * @died: node->deaths when it died or restarted last; zero: it never did, as this node
+ * @died: node->deaths when it died or restarted last; zero: it never did, as this node.
+ *	When it becomes another's, operations that wait for something else ask anew.
  * @timer: when the protocol wants to know of the time
  * @armed: when that goes off; DMANIC_NEVER: it does not
  * @flow: of the queues; those that share one take turns as one

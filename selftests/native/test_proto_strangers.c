@@ -21,6 +21,13 @@ static void put(u32 side, struct dmanic_xfer *which)
 	pair_submit(side, which);
 }
 
+/* The frame in @bytes, as who speaks a later version begins it */
+static void make_later(u32 length)
+{
+	bytes[0] = 2;
+	dmanic_head_seal(bytes, length);
+}
+
 /* Of a node, as side 1 gets it from @from */
 static void feed_init(u32 node, u64 from, u8 type)
 {
@@ -161,16 +168,14 @@ TEST(strangers__are_found_in_another_version)
 
 	pair_begin();
 	length = dmanic_hello_encode(bytes, DMANIC_WIRE_HELLO, 0, 0, &hello);
-	bytes[0] = 2;
-	dmanic_head_seal(bytes, length);
+	make_later(length);
 	pair_feed(1, 100, bytes, length);
 	ASSERT_EQ(pair[1].nr_sent, 1);
 	EXPECT_EQ(pair_type(1, 0), DMANIC_WIRE_HELLO);
 	/* Nothing in common: it is told so, but not who asks for nobody */
 	hello.version_min = 2;
 	length = dmanic_hello_encode(bytes, DMANIC_WIRE_HELLO, 0, 0, &hello);
-	bytes[0] = 2;
-	dmanic_head_seal(bytes, length);
+	make_later(length);
 	pair_feed(1, 100, bytes, length);
 	ASSERT_EQ(pair[1].nr_sent, 2);
 	ASSERT_EQ(dmanic_head_decode(pair[1].sent[1].bytes, 32, 32, &head), 0);
@@ -193,8 +198,7 @@ TEST(strangers__search_is_refused_in_another_version)
 
 	pair_begin();
 	length = dmanic_refuse_encode(bytes, 0, &refuse);
-	bytes[0] = 2;
-	dmanic_head_seal(bytes, length);
+	make_later(length);
 	/* Nobody was looked for */
 	pair_feed(0, 101, bytes, length);
 	EXPECT_EQ(pair[0].events, 0);
