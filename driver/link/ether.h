@@ -67,6 +67,7 @@
  * (veth, dummy) takes ours. Nothing else in the kernel looks at it.
  */
 #define ETHER_GSO_TYPE		SKB_GSO_SCTP
+#define ETHER_GSO_FEATURE	NETIF_F_GSO_SCTP
 
 #define ETHER_PEERS_MAX		256U
 #define ETHER_HASH_BITS		6

@@ -95,13 +95,17 @@ u32 dmanic_ether_super(const struct net_device *dev)
 {
 	u32 mtu = dmanic_ether_mtu(dev), bytes = dmanic_gso_max_size(dev);
 	u32 segs = READ_ONCE(dev->gso_max_segs);
+	netdev_features_t features = READ_ONCE(dev->features);
 
-	/*
-	 * Who turns GSO off (ethtool -K) wants each frame as it is on the wire. That a
-	 * device cannot gather (NETIF_F_SG) is no such wish: the kernel copies what it
-	 * cuts, and tells the device once for all of it.
-	 */
+	/* Who turns GSO off (ethtool -K) wants each frame as it is on the wire */
 	if (!(READ_ONCE(dev->wanted_features) & NETIF_F_GSO))
+		return mtu;
+	/*
+	 * For a device that cannot gather the kernel copies what it cuts, and hands all of
+	 * it over at once: one by one is dearer. What it does not cut it would copy into
+	 * one piece of memory, for which there may be none.
+	 */
+	if (!(features & NETIF_F_SG) && (features & ETHER_GSO_FEATURE))
 		return mtu;
 	bytes = min(bytes, DMANIC_WIRE_FRAME_MAX);
 	bytes = bytes > PORT_HEADROOM ? bytes - PORT_HEADROOM : 0;
