@@ -83,7 +83,8 @@ static void work_of(struct work *work, struct end *end)
 	memset(work, 0, sizeof(*work));
 	work->end = end;
 	work->op = OP_PUT;
-	work->wait = WAIT_POLL;
+	/* As those do that it is compared with: who polls takes the CPU from what arrives */
+	work->wait = WAIT_SLEEP;
 	work->bytes = PUT_BYTES;
 	work->depth = PUT_DEPTH;
 	work_slots(work, PUT_BYTES);
