@@ -70,6 +70,7 @@
 #define ETHER_GSO_FEATURE	NETIF_F_GSO_SCTP
 
 #define ETHER_PEERS_MAX		256U
+#define ETHER_GUESTS_MAX	192U	/* of these, whom nobody here asked for */
 #define ETHER_HASH_BITS		6
 #define ETHER_FLOWS		32U
 #define ETHER_BATCH		16U
@@ -146,6 +147,7 @@ struct ether_batch {
  * @peers: by node id
  * @tags: by the tag in frames to us; readers use RCU, too
  * @nr_peers: how many
+ * @nr_guests: of these, whom nobody here asked for
  * @spare: a peer for who connects to us next, or NULL
  * @active: peers that may have something to send
  * @batch: frames built under one hold of the lock
@@ -182,6 +184,7 @@ struct ether_node {
 	DECLARE_HASHTABLE(peers, ETHER_HASH_BITS);
 	DECLARE_HASHTABLE(tags, ETHER_HASH_BITS);
 	unsigned int nr_peers;
+	unsigned int nr_guests;
 	struct ether_peer *spare;
 	struct list_head active;
 	struct ether_batch batch[ETHER_BATCH];
@@ -215,6 +218,7 @@ struct ether_node {
  * @rival_at: when a rival of it was told of last
  * @reads_at: when what it reads was looked at
  * @users: who has it without the lock: it stays the peer of its node
+ * @own: somebody here asked for it; else it is a guest, who came by itself
  * @hash: what frames to it have in common, where something sorts them
  * @check: it connected anew: operations for the one it was before are to end
  * @died: node->deaths when it died or restarted last; zero: it never did, as this node.
@@ -236,6 +240,7 @@ struct ether_peer {
 	u64 rival_at;
 	u64 reads_at;
 	unsigned int users;
+	bool own;
 	u32 hash;
 	bool check;
 	u64 died;
@@ -333,7 +338,7 @@ enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer);
 
 /* ether_peer.c */
 struct ether_peer *dmanic_ether_peer_find(struct ether_node *en, u32 id);
-struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id);
+struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id, bool own);
 struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id);
 void dmanic_ether_peer_put(struct ether_peer *ep);
 void dmanic_ether_peer_refill(struct ether_node *en);

@@ -167,7 +167,7 @@ static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op 
 	if (dmanic_op_given_up(op))
 		return NULL;
 	/* It was connected to once, but its peer may have become another's */
-	ep = dmanic_ether_peer_take(en, target->node);
+	ep = dmanic_ether_peer_take(en, target->node, true);
 	*status = DMANIC_STATUS_LIMIT;
 	if (!ep)
 		return NULL;

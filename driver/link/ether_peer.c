@@ -56,7 +56,7 @@ static struct ether_peer *peer_alloc(struct ether_node *en)
 }
 
 /* It becomes the peer of that id */
-static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id)
+static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id, bool own)
 {
 	unsigned int i;
 
@@ -67,11 +67,14 @@ static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id)
 	ep->check = false;
 	ep->died = 0;
 	ep->rival_at = 0;
+	ep->own = own;
+	if (!own)
+		en->nr_guests++;
 	dmanic_peer_init(&ep->peer, &en->host, id);
 	hash_add(en->peers, &ep->entry, id);
 }
 
-static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
+static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id, bool own)
 {
 	ep->en = en;
 	INIT_HLIST_NODE(&ep->tagged);
@@ -82,15 +85,32 @@ static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id)
 	hrtimer_init(&ep->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	ep->timer.function = dmanic_ether_timer;
 	ep->armed = DMANIC_NEVER;
-	peer_name(en, ep, id);
+	peer_name(en, ep, id, own);
 	en->nr_peers++;
 }
 
 /* Nobody here has it, and it has nothing that anybody wants, but for a connection */
-static bool peer_unused(const struct ether_peer *ep)
+static bool peer_unused(const struct ether_peer *ep, u64 now)
 {
 	return !ep->users && !ep->events && list_empty(&ep->ops) &&
-	       (dmanic_peer_idle(&ep->peer) || dmanic_peer_quiet(&ep->peer));
+	       (dmanic_peer_idle(&ep->peer) || dmanic_peer_quiet(&ep->peer, now));
+}
+
+/*
+ * The same for a guest, when somebody here needs its place: what it has asked for and
+ * does not fetch is no reason to stay.
+ */
+static bool peer_overstays(const struct ether_peer *ep, u64 now)
+{
+	return !ep->own && !ep->users && !ep->events && list_empty(&ep->ops) &&
+	       dmanic_peer_silent(&ep->peer, now);
+}
+
+static void peer_set_own(struct ether_peer *ep)
+{
+	if (!ep->own)
+		ep->en->nr_guests--;
+	ep->own = true;
 }
 
 /*
@@ -121,25 +141,39 @@ static void peer_part(struct ether_node *en, struct ether_peer *ep, u32 status)
 		__skb_queue_tail(&en->answers, skb);
 }
 
-/*
- * A peer of another node becomes that of @id; NULL: none can. Unless there are too
- * many already only one that never connected, and has had its time to.
- */
-static struct ether_peer *peer_reuse(struct ether_node *en, u32 id)
+/* Whose place can be had, with the least loss; NULL: nobody's */
+static struct ether_peer *peer_least(struct ether_node *en, bool own,
+				     bool (*possible)(const struct ether_peer *ep, u64 now))
 {
-	bool full = en->nr_peers >= ETHER_PEERS_MAX;
+	bool crowded = !own && en->nr_guests >= ETHER_GUESTS_MAX;
+	bool full = crowded || en->nr_peers >= ETHER_PEERS_MAX;
 	struct ether_peer *ep, *best = NULL;
+	u64 now = ktime_get_ns();
 	int i;
 
-	lockdep_assert_held(&en->lock);
 	hash_for_each(en->peers, i, ep, entry) {
-		if (!peer_unused(ep))
+		if (!possible(ep, now) || (crowded && ep->own))
 			continue;
 		if (!full && (ep->peer.incarnation || ep->peer.state != DMANIC_PEER_CLOSED))
 			continue;
 		if (!best || peer_before(ep, best))
 			best = ep;
 	}
+	return best;
+}
+
+/*
+ * A peer of another node becomes that of @id; NULL: none can. Unless there are too
+ * many already only one that never connected, and has had its time to. Guests have
+ * places of guests only, once they have most.
+ */
+static struct ether_peer *peer_reuse(struct ether_node *en, u32 id, bool own)
+{
+	struct ether_peer *best = peer_least(en, own, peer_unused);
+
+	lockdep_assert_held(&en->lock);
+	if (!best && own && en->nr_peers >= ETHER_PEERS_MAX)
+		best = peer_least(en, own, peer_overstays);
 	if (!best)
 		return NULL;
 	if (best->peer.state == DMANIC_PEER_OPEN)
@@ -148,7 +182,8 @@ static struct ether_peer *peer_reuse(struct ether_node *en, u32 id)
 	dmanic_peer_forget(&best->peer);
 	list_del_init(&best->active);
 	hash_del(&best->entry);
-	peer_name(en, best, id);
+	peer_set_own(best);
+	peer_name(en, best, id, own);
 	return best;
 }
 
@@ -156,21 +191,25 @@ static struct ether_peer *peer_reuse(struct ether_node *en, u32 id)
  * dmanic_ether_peer_take() - a peer by node id, new if need be, without sleeping
  * @en: of this node; under its lock
  * @id: of the other
+ * @own: somebody here wants it
  *
  * Return: it, or NULL: there are too many, or no spare one.
  */
-struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id)
+struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id, bool own)
 {
 	struct ether_peer *ep = dmanic_ether_peer_find(en, id);
 
+	if (ep && own)
+		peer_set_own(ep);
 	if (!ep)
-		ep = peer_reuse(en, id);
-	if (ep || en->nr_peers >= ETHER_PEERS_MAX)
+		ep = peer_reuse(en, id, own);
+	if (ep || en->nr_peers >= ETHER_PEERS_MAX ||
+	    (!own && en->nr_guests >= ETHER_GUESTS_MAX))
 		return ep;
 	ep = en->spare;
 	en->spare = NULL;
 	if (ep)
-		peer_add(en, ep, id);
+		peer_add(en, ep, id, own);
 	peer_wakeup(en);
 	return ep;
 }
@@ -187,7 +226,7 @@ struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id)
 	struct ether_peer *ep, *new = NULL;
 
 	spin_lock_bh(&en->lock);
-	ep = en->stopped ? NULL : dmanic_ether_peer_take(en, id);
+	ep = en->stopped ? NULL : dmanic_ether_peer_take(en, id, true);
 	if (ep)
 		ep->users++;
 	spin_unlock_bh(&en->lock);
@@ -198,11 +237,11 @@ struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id)
 		return NULL;
 	spin_lock_bh(&en->lock);
 	if (!en->stopped)
-		ep = dmanic_ether_peer_take(en, id);
+		ep = dmanic_ether_peer_take(en, id, true);
 	if (!ep && en->nr_peers < ETHER_PEERS_MAX && !en->stopped) {
 		ep = new;
 		new = NULL;
-		peer_add(en, ep, id);
+		peer_add(en, ep, id, true);
 	}
 	if (ep)
 		ep->users++;
@@ -396,7 +435,7 @@ static struct dmanic_peer *env_find_node(struct dmanic_host *host, u32 node, boo
 	struct ether_node *en = host_node(host);
 	struct ether_peer *ep;
 
-	ep = make ? dmanic_ether_peer_take(en, node) : dmanic_ether_peer_find(en, node);
+	ep = make ? dmanic_ether_peer_take(en, node, false) : dmanic_ether_peer_find(en, node);
 	return ep ? &ep->peer : NULL;
 }
 

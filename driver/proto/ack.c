@@ -419,6 +419,9 @@ static void ack_corrupt(struct dmanic_peer *peer, u8 class, u64 seq, u64 now)
 		return;
 	sent->excused = true;
 	dmanic_loss_mark(peer, class, index, now);
+	/* It did come: there is no queue too long, and others on the way have no part in it */
+	dmanic_rate_found(peer, sent->units);
+	sent->counted = false;
 	if (!sent->alone) {
 		sent->alone = true;
 		return;

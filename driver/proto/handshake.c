@@ -150,6 +150,14 @@ static void handshake_again(struct dmanic_peer *peer, u64 now)
 					     HANDSHAKE_FIRST_NS));
 }
 
+/* Others of this host ask just now: soon, and not all of these at once */
+static void handshake_wait(struct dmanic_peer *peer, u64 now)
+{
+	peer->hello_now = false;
+	peer->hello_at = now + HANDSHAKE_FIRST_NS +
+			 dmanic_peer_env(peer)->random(peer->host) % HANDSHAKE_FIRST_NS;
+}
+
 /* Where is it? Whoever hears that learns no more than that it is looked for */
 static void handshake_seek(struct dmanic_peer *peer, struct dmanic_out *out)
 {
@@ -182,10 +190,13 @@ bool dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out 
 						    DMANIC_WIRE_DONE, peer->remote_tag);
 		return true;
 	}
-	if (peer->hello_now) {
+	/* Not only where it was, but for the first time: it may have moved */
+	if (peer->hello_now && (peer->address == DMANIC_EVERYBODY || !first) &&
+	    !dmanic_host_may_seek(peer->host, now)) {
+		handshake_wait(peer, now);
+	} else if (peer->hello_now) {
 		handshake_again(peer, now);
 		peer->init_now = peer->address != DMANIC_EVERYBODY;
-		/* Not the first time: it may have moved */
 		if (!peer->init_now || !first) {
 			handshake_seek(peer, out);
 			return true;

@@ -70,6 +70,7 @@ void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
 	host->hellos.left = HOST_ANSWERS;
 	host->inits.left = HOST_ANSWERS;
 	host->resets.left = HOST_ANSWERS;
+	host->seeks.left = HOST_ANSWERS;
 }
 
 static void host_answer_begin(struct dmanic_out *out, u64 to)
@@ -125,6 +126,20 @@ static bool host_speaks(const struct dmanic_hello *hello)
 {
 	return hello->version_min <= DMANIC_WIRE_MAX &&
 	       hello->version_max >= DMANIC_WIRE_MIN;
+}
+
+/**
+ * dmanic_host_may_seek() - may everybody be asked where a node is
+ * @host: by whom
+ * @now: time
+ *
+ * Whoever asks for nodes that are not there has no more of the network than that.
+ *
+ * Return: false: later.
+ */
+bool dmanic_host_may_seek(struct dmanic_host *host, u64 now)
+{
+	return host_may(&host->seeks, now);
 }
 
 /**

@@ -13,6 +13,8 @@
 #include "internal.h"
 
 /* How often, within the time after which it is dead, a peer is asked */
+/* Of dead_ns: twice as long as anybody waits before something is sent again */
+#define PEER_SILENT		4U
 #define PEER_PROBES	8U
 /* And at least so often */
 #define PEER_ASKED	4U
@@ -243,28 +245,42 @@ void dmanic_peer_wait(struct dmanic_peer *peer, u64 now)
  * dmanic_peer_idle() - may its memory go, or be another's
  * @peer: it
  *
- * Also when somebody asked for a connection in its name, and we did not: that has
- * cost nobody anything yet.
+ * Also when a connection is asked for, by somebody in its name, or by us for who does not
+ * want it any more: that has cost nobody anything yet.
  *
  * Return: true when there is no connection and nothing to send.
  */
 bool dmanic_peer_idle(const struct dmanic_peer *peer)
 {
-	return (peer->state == DMANIC_PEER_CLOSED ||
-		(peer->state == DMANIC_PEER_OPENING && !dmanic_handshake_asks(peer))) &&
+	return (peer->state == DMANIC_PEER_CLOSED || peer->state == DMANIC_PEER_OPENING) &&
 	       !dmanic_xfer_any(peer);
+}
+
+/**
+ * dmanic_peer_silent() - does it send us nothing
+ * @peer: it
+ * @now: time
+ *
+ * Whoever waits for something sends again, before this is over.
+ *
+ * Return: true when it is open, and has sent no data for long.
+ */
+bool dmanic_peer_silent(const struct dmanic_peer *peer, u64 now)
+{
+	return peer->state == DMANIC_PEER_OPEN &&
+	       now - peer->echo_at >= dmanic_peer_config(peer)->dead_ns / PEER_SILENT;
 }
 
 /**
  * dmanic_peer_quiet() - would nothing be lost but the connection
  * @peer: it
+ * @now: time
  *
  * Return: true when it is open, and neither side waits for anything.
  */
-bool dmanic_peer_quiet(const struct dmanic_peer *peer)
+bool dmanic_peer_quiet(const struct dmanic_peer *peer, u64 now)
 {
-	return peer->state == DMANIC_PEER_OPEN && !peer->nr_replies &&
-	       !dmanic_xfer_any(peer);
+	return dmanic_peer_silent(peer, now) && !peer->nr_replies && !dmanic_xfer_any(peer);
 }
 
 /**

@@ -629,6 +629,7 @@ struct dmanic_allowance {
  * @hellos: answers to HELLOs
  * @inits: to INITs
  * @resets: to frames of no connection
+ * @seeks: questions to everybody, where a node is
  * @stats: counters
  * @ack: the one at hand: too long for the stack, which kernels fill with zeros
  * @record: of the DATA frame at hand
@@ -643,6 +644,7 @@ struct dmanic_host {
 	struct dmanic_allowance hellos;
 	struct dmanic_allowance inits;
 	struct dmanic_allowance resets;
+	struct dmanic_allowance seeks;
 	struct dmanic_proto_stats stats;
 	struct dmanic_ack ack;
 	struct dmanic_record record[DMANIC_WIRE_RECORDS];
@@ -849,7 +851,8 @@ u64 dmanic_peer_deadline(const struct dmanic_peer *peer);
 void dmanic_peer_timer(struct dmanic_peer *peer, u64 now);
 void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *out);
 bool dmanic_peer_idle(const struct dmanic_peer *peer);
-bool dmanic_peer_quiet(const struct dmanic_peer *peer);
+bool dmanic_peer_silent(const struct dmanic_peer *peer, u64 now);
+bool dmanic_peer_quiet(const struct dmanic_peer *peer, u64 now);
 void dmanic_peer_forget(struct dmanic_peer *peer);
 
 /* xfer.c */

@@ -184,7 +184,7 @@ static inline struct host_peer *host_reuse(u32 node)
 	for (i = 0; i < host_nr; i++) {
 		hp = host_peers[i];
 		if (hp->ops || hp->kept ||
-		    !(dmanic_peer_idle(&hp->peer) || dmanic_peer_quiet(&hp->peer)))
+		    !(dmanic_peer_idle(&hp->peer) || dmanic_peer_quiet(&hp->peer, pair_now)))
 			continue;
 		if (!best || hp->peer.state < best->peer.state)
 			best = hp;

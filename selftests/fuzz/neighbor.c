@@ -38,7 +38,9 @@ static const char usage[] =
 "  --seed N        what follows from it are the frames (1)\n"
 "  --listen        hear all that is said at IF first, and use it\n"
 "  --version N     only ask for a connection in that version, of node 0, and print\n"
-"                  how that is answered\n";
+"                  how that is answered\n"
+"  --connect N     connect N times, each as another node, to node 0, and ask for\n"
+"                  something without taking the answer; then be silent\n";
 
 /**
  * struct gso_header - what stands before a frame (struct virtio_net_hdr)
@@ -310,6 +312,7 @@ static u32 make_data(struct neighbor *n)
 	struct dmanic_data data = {
 		.seq = some_number(n), .stamp = (u32)any(n), .records = 1 + below(n, 4),
 	};
+	static const char name[DMANIC_WIRE_NAME] = "name";
 	bool told = !below(n, 4);
 	u32 i, at, payload = 0;
 	struct dmanic_ack ack;
@@ -332,7 +335,7 @@ static u32 make_data(struct neighbor *n)
 			.stride = some_number(n),
 			.value = some_number(n),
 			.opcode = (u8)some_number(n),
-			.name = "name",
+			.name = name,
 		};
 
 		record.length = below(n, n->mtu / 8);
@@ -474,6 +477,83 @@ static int ask(struct neighbor *n, u8 version)
 	return 1;
 }
 
+/* ---- many nodes ---- */
+
+#define CROWD_FIRST	100000U		/* node id */
+#define CROWD_WAIT_MS	20
+#define CROWD_TRIES	4U
+
+static void crowd_send(struct neighbor *n, u32 length)
+{
+	memcpy(n->out.bytes, n->to, 6);
+	memcpy(n->out.bytes + 6, n->own, 6);
+	n->out.bytes[12] = ETHERTYPE >> 8;
+	n->out.bytes[13] = ETHERTYPE & 0xff;
+	n->out.length = ETHERNET + length;
+	if (!device_send(n, n->out.length))
+		die("the device takes no frame of %u bytes", n->out.length);
+}
+
+/* Return: the tag that the victim wants to hear; 0: it does not answer */
+static u64 crowd_answer(struct neighbor *n, u64 tag)
+{
+	struct frame *answer = &n->heard[0];
+	struct dmanic_hello hello;
+	struct dmanic_head head;
+
+	while (device_hear(n, CROWD_WAIT_MS, answer)) {
+		const u8 *frame = answer->bytes + ETHERNET;
+		u32 length = answer->length - ETHERNET;
+
+		if (!memcmp(answer->bytes, n->own, 6) &&
+		    !dmanic_head_decode(frame, length, length, &head) &&
+		    head.type == DMANIC_WIRE_ANSWER && head.tag == tag &&
+		    !dmanic_hello_decode(frame, &head, &hello))
+			return hello.tag;
+	}
+	return 0;
+}
+
+/* A name that there is not: who asks is told so again and again, until he says he heard */
+static void crowd_ask(struct neighbor *n, u64 tag)
+{
+	static const char nothing[DMANIC_WIRE_NAME] = "nothing";
+	struct dmanic_record record = {
+		.type = DMANIC_RECORD_LOOKUP, .opcode = 1, .op = 1, .name = nothing,
+	};
+	struct dmanic_data data = { .records = 1 };
+	u32 end = dmanic_data_begin(body(n), false);
+
+	end = dmanic_record_encode(body(n), end, &record);
+	dmanic_data_end(body(n), end, DMANIC_WIRE_URGENT | DMANIC_WIRE_NOW, tag, &data, 0);
+	dmanic_data_seal(body(n), NULL);
+	crowd_send(n, end);
+}
+
+static void crowd(struct neighbor *n, u32 nodes)
+{
+	struct dmanic_hello hello = {
+		.incarnation = 1, .mtu = n->mtu, .operations = 64, .version_min = 1,
+		.version_max = 1, .window = 65536,
+	};
+	u32 i, connected = 0;
+	u64 tag;
+
+	for (i = 0; i < CROWD_TRIES * nodes && connected < nodes; i++) {
+		hello.node = CROWD_FIRST + i;
+		hello.tag = 1 + any(n) / 2;
+		crowd_send(n, dmanic_hello_encode(body(n), DMANIC_WIRE_INIT, 0, 0, &hello));
+		tag = crowd_answer(n, hello.tag);
+		if (!tag)
+			continue;
+		crowd_send(n, dmanic_hello_encode(body(n), DMANIC_WIRE_ANSWER,
+						  DMANIC_WIRE_DONE, tag, &hello));
+		crowd_ask(n, tag);
+		connected++;
+	}
+	printf("%u of %u connected\n", connected, i);
+}
+
 static void address_parse(const char *text, u8 address[6])
 {
 	unsigned int byte[6], i;
@@ -495,12 +575,13 @@ int main(int argc, char **argv)
 		{ "seed", required_argument, NULL, 's' },
 		{ "listen", no_argument, NULL, 'l' },
 		{ "version", required_argument, NULL, 'v' },
+		{ "connect", required_argument, NULL, 'c' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
 	static struct neighbor neighbor;
 	const char *netdev = NULL, *to = NULL;
-	unsigned long frames = 1000, version = 0;
+	unsigned long frames = 1000, version = 0, nodes = 0;
 	bool hear = false;
 	int option;
 
@@ -525,6 +606,9 @@ int main(int argc, char **argv)
 		case 'v':
 			version = strtoul(optarg, NULL, 0);
 			break;
+		case 'c':
+			nodes = strtoul(optarg, NULL, 0);
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			return 0;
@@ -541,6 +625,10 @@ int main(int argc, char **argv)
 	device_open(&neighbor, netdev);
 	if (version)
 		return ask(&neighbor, (u8)version);
+	if (nodes) {
+		crowd(&neighbor, (u32)nodes);
+		return 0;
+	}
 	if (hear)
 		listen_all(&neighbor, netdev);
 	flood(&neighbor, (u32)frames, hear);

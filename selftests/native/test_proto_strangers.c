@@ -125,6 +125,54 @@ TEST(strangers__paired_with_a_tag_that_is_gone)
 	pair_end();
 }
 
+#define SOUGHT	500U
+
+/* What one program has asked everybody for in a second, for nodes that are not there */
+static u32 seek(struct dmanic_peer *peer[SOUGHT], u64 until)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+	u32 i, everybody = 0;
+
+	for (; pair_now < until; pair_now += PAIR_MS) {
+		for (i = 0; i < SOUGHT; i++) {
+			if (dmanic_peer_deadline(peer[i]) <= pair_now)
+				dmanic_peer_timer(peer[i], pair_now);
+			while (dmanic_peer_next(peer[i], pair_now, &out))
+				everybody += out.to == DMANIC_EVERYBODY;
+		}
+	}
+	return everybody;
+}
+
+/* They are all asked for, one after the other, and no more than the network should bear */
+TEST(strangers__who_seeks_many_does_not_flood)
+{
+	static struct dmanic_xfer asks[SOUGHT];
+	struct dmanic_peer *peer[SOUGHT];
+	struct dmanic_flow flow;
+	u32 i, dead = 0;
+
+	pair_begin();
+	dmanic_flow_init(&flow);
+	for (i = 0; i < SOUGHT; i++) {
+		peer[i] = malloc(dmanic_peer_bytes(&pair[0].host));
+		dmanic_peer_init(peer[i], &pair[0].host, 1000 + i);
+		asks[i] = pair_write(source, 8, 0);
+		dmanic_peer_submit(peer[i], &flow, &asks[i], pair_now);
+	}
+	EXPECT(seek(peer, pair_now + 1000 * PAIR_MS) <= 64 + 1000);
+	EXPECT_EQ(pair[0].completed, 0);
+	/* And nobody is waited for much longer */
+	seek(peer, pair_now + 3000 * PAIR_MS);
+	for (i = 0; i < SOUGHT; i++) {
+		dead += asks[i].status == DMANIC_STATUS_PEER_DEAD;
+		free(peer[i]);
+	}
+	EXPECT_EQ(dead, SOUGHT);
+	pair_end();
+}
+
 /* One kind of frame cannot use up what another is answered with */
 TEST(strangers__floods_do_not_keep_from_connecting)
 {

@@ -706,6 +706,31 @@ TEST(stream__corrupt_payload_is_not_placed)
 	pair_end();
 }
 
+/*
+ * A program that writes to what it sends, and a bad cable: others on the same way are
+ * not to send less for that
+ */
+TEST(stream__corruption_is_no_sign_of_a_queue)
+{
+	u64 window;
+	u32 i, k;
+
+	begin_crc();
+	window = pair[0].peer->rate.window;
+	for (i = 0; i < 20; i++) {
+		put(0, 1000, 0);
+		pair_pump(0);
+		for (k = 0; k < pair[0].nr_sent; k++)
+			pair[0].sent[k].bytes[pair[0].sent[k].length - 1] ^= 1;
+		pair_run(PAIR_MS);
+	}
+	EXPECT(pair[1].host.stats.dropped[DMANIC_DROP_CORRUPT] >= 20);
+	EXPECT_EQ(pair[0].completed, 20);
+	EXPECT_EQ(pair[0].peer->rate.loss, 0);
+	EXPECT(pair[0].peer->rate.window >= window);
+	pair_end();
+}
+
 /* A bridge may loop an ACK: only the first time it tells something */
 TEST(stream__old_ack_of_corruption_does_nothing)
 {
