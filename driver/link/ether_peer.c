@@ -89,10 +89,15 @@ static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id, bool 
 	en->nr_peers++;
 }
 
+static bool peer_unwanted(const struct ether_peer *ep)
+{
+	return !ep->users && !ep->events && list_empty(&ep->ops);
+}
+
 /* Nobody here has it, and it has nothing that anybody wants, but for a connection */
 static bool peer_unused(const struct ether_peer *ep, u64 now)
 {
-	return !ep->users && !ep->events && list_empty(&ep->ops) &&
+	return peer_unwanted(ep) &&
 	       (dmanic_peer_idle(&ep->peer) || dmanic_peer_quiet(&ep->peer, now));
 }
 
@@ -102,8 +107,7 @@ static bool peer_unused(const struct ether_peer *ep, u64 now)
  */
 static bool peer_overstays(const struct ether_peer *ep, u64 now)
 {
-	return !ep->own && !ep->users && !ep->events && list_empty(&ep->ops) &&
-	       dmanic_peer_silent(&ep->peer, now);
+	return !ep->own && peer_unwanted(ep) && dmanic_peer_silent(&ep->peer, now);
 }
 
 static void peer_set_own(struct ether_peer *ep)

@@ -180,7 +180,9 @@ static void handshake_seek(struct dmanic_peer *peer, struct dmanic_out *out)
  */
 bool dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 {
-	bool first = peer->hello_wait == HANDSHAKE_FIRST_NS;
+	/* Not only where it was, but for the first time: it may have moved */
+	bool seeks = peer->address == DMANIC_EVERYBODY ||
+		     peer->hello_wait != HANDSHAKE_FIRST_NS;
 
 	if (peer->state == DMANIC_PEER_PAIRED) {
 		if (!peer->hello_now)
@@ -190,14 +192,12 @@ bool dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out 
 						    DMANIC_WIRE_DONE, peer->remote_tag);
 		return true;
 	}
-	/* Not only where it was, but for the first time: it may have moved */
-	if (peer->hello_now && (peer->address == DMANIC_EVERYBODY || !first) &&
-	    !dmanic_host_may_seek(peer->host, now)) {
+	if (peer->hello_now && seeks && !dmanic_host_may_seek(peer->host, now)) {
 		handshake_wait(peer, now);
 	} else if (peer->hello_now) {
 		handshake_again(peer, now);
 		peer->init_now = peer->address != DMANIC_EVERYBODY;
-		if (!peer->init_now || !first) {
+		if (seeks) {
 			handshake_seek(peer, out);
 			return true;
 		}

@@ -39,8 +39,10 @@ void dmanic_peer_degrade(struct dmanic_peer *peer, u64 now);
 bool dmanic_peer_wants(const struct dmanic_peer *peer);
 void dmanic_peer_wait(struct dmanic_peer *peer, u64 now);
 
-/* handshake.c */
+/* host.c */
 bool dmanic_host_may_seek(struct dmanic_host *host, u64 now);
+
+/* handshake.c */
 void dmanic_hello_fill(const struct dmanic_host *host, struct dmanic_hello *hello);
 bool dmanic_handshake_asks(const struct dmanic_peer *peer);
 void dmanic_handshake_begin(struct dmanic_peer *peer, u64 now);

@@ -13,11 +13,11 @@
 #include "internal.h"
 
 /* How often, within the time after which it is dead, a peer is asked */
-/* Of dead_ns: twice as long as anybody waits before something is sent again */
-#define PEER_SILENT		4U
 #define PEER_PROBES	8U
 /* And at least so often */
 #define PEER_ASKED	4U
+/* Of that time: twice as long as anybody waits before something is sent again */
+#define PEER_SILENT	4U
 /* Who answers, but takes nothing, is given up after so many times that time */
 #define PEER_STUCK	4U
 

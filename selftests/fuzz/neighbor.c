@@ -436,6 +436,18 @@ static void flood(struct neighbor *n, u32 frames, bool hear)
 	printf("%u frames sent, %u heard\n", sent, n->nr_heard);
 }
 
+/* The frame whose body is there, from this neighbour itself */
+static void send_own(struct neighbor *n, u32 length)
+{
+	memcpy(n->out.bytes, n->to, 6);
+	memcpy(n->out.bytes + 6, n->own, 6);
+	n->out.bytes[12] = ETHERTYPE >> 8;
+	n->out.bytes[13] = ETHERTYPE & 0xff;
+	n->out.length = ETHERNET + length;
+	if (!device_send(n, n->out.length))
+		die("the device takes no frame of %u bytes", n->out.length);
+}
+
 /* Return: 0 when there was an answer */
 static int ask(struct neighbor *n, u8 version)
 {
@@ -448,16 +460,10 @@ static int ask(struct neighbor *n, u8 version)
 	struct frame *answer = &n->heard[0];
 	u32 length;
 
-	memcpy(n->out.bytes, n->to, 6);
-	memcpy(n->out.bytes + 6, n->own, 6);
-	n->out.bytes[12] = ETHERTYPE >> 8;
-	n->out.bytes[13] = ETHERTYPE & 0xff;
 	length = dmanic_hello_encode(body(n), DMANIC_WIRE_INIT, 0, 0, &hello);
 	body(n)[0] = version;
 	dmanic_head_seal(body(n), length);
-	n->out.length = ETHERNET + length;
-	if (!device_send(n, n->out.length))
-		die("the device takes no frame of %u bytes", n->out.length);
+	send_own(n, length);
 	while (device_hear(n, ANSWER_MS, answer)) {
 		const u8 *frame = answer->bytes + ETHERNET;
 
@@ -482,17 +488,6 @@ static int ask(struct neighbor *n, u8 version)
 #define CROWD_FIRST	100000U		/* node id */
 #define CROWD_WAIT_MS	20
 #define CROWD_TRIES	4U
-
-static void crowd_send(struct neighbor *n, u32 length)
-{
-	memcpy(n->out.bytes, n->to, 6);
-	memcpy(n->out.bytes + 6, n->own, 6);
-	n->out.bytes[12] = ETHERTYPE >> 8;
-	n->out.bytes[13] = ETHERTYPE & 0xff;
-	n->out.length = ETHERNET + length;
-	if (!device_send(n, n->out.length))
-		die("the device takes no frame of %u bytes", n->out.length);
-}
 
 /* Return: the tag that the victim wants to hear; 0: it does not answer */
 static u64 crowd_answer(struct neighbor *n, u64 tag)
@@ -527,7 +522,7 @@ static void crowd_ask(struct neighbor *n, u64 tag)
 	end = dmanic_record_encode(body(n), end, &record);
 	dmanic_data_end(body(n), end, DMANIC_WIRE_URGENT | DMANIC_WIRE_NOW, tag, &data, 0);
 	dmanic_data_seal(body(n), NULL);
-	crowd_send(n, end);
+	send_own(n, end);
 }
 
 static void crowd(struct neighbor *n, u32 nodes)
@@ -542,11 +537,11 @@ static void crowd(struct neighbor *n, u32 nodes)
 	for (i = 0; i < CROWD_TRIES * nodes && connected < nodes; i++) {
 		hello.node = CROWD_FIRST + i;
 		hello.tag = 1 + any(n) / 2;
-		crowd_send(n, dmanic_hello_encode(body(n), DMANIC_WIRE_INIT, 0, 0, &hello));
+		send_own(n, dmanic_hello_encode(body(n), DMANIC_WIRE_INIT, 0, 0, &hello));
 		tag = crowd_answer(n, hello.tag);
 		if (!tag)
 			continue;
-		crowd_send(n, dmanic_hello_encode(body(n), DMANIC_WIRE_ANSWER,
+		send_own(n, dmanic_hello_encode(body(n), DMANIC_WIRE_ANSWER,
 						  DMANIC_WIRE_DONE, tag, &hello));
 		crowd_ask(n, tag);
 		connected++;

@@ -151,6 +151,10 @@ poured() { # TIME
 	nicrun -n 2 exchange flood --time "$1" --wait 30s
 }
 
+median() { # NUMBER...
+	printf '%s\n' "$@" | sort -g | sed -n "$((($# + 1) / 2))p"
+}
+
 # Somebody in a namespace listens to a family of generic netlink
 # shellcheck disable=SC2016 # awk has words with a dollar, too
 listening() { # NAMESPACE
