@@ -13,10 +13,12 @@
  * The counts are atomic; node->lock is for the list and the references.
  */
 #include <linux/capability.h>
+#include <linux/mm.h>
 #include <linux/sched/user.h>
 #include <linux/slab.h>
 
 #include "dmanic.h"
+#include "link.h"
 
 /**
  * struct account_limit - of one kind of object
@@ -87,6 +89,33 @@ int dmanic_limit_take(atomic_t *count, u32 max, u32 limit,
 	return limit_refuse(count, max, limit, refusal);
 }
 
+static void account_free(struct dmanic_account *account)
+{
+	kvfree(account->link);
+	free_uid(account->user);
+	kfree(account);
+}
+
+static struct dmanic_account *account_new(const struct dmanic_link_ops *link,
+					  struct user_struct *user)
+{
+	struct dmanic_account *account;
+
+	account = kzalloc(sizeof(*account), GFP_KERNEL_ACCOUNT);
+	if (!account)
+		return NULL;
+	refcount_set(&account->ref, 1);
+	account->user = get_uid(user);
+	if (link->account_bytes) {
+		account->link = kvzalloc(link->account_bytes, GFP_KERNEL_ACCOUNT);
+		if (!account->link) {
+			account_free(account);
+			return NULL;
+		}
+	}
+	return account;
+}
+
 /**
  * dmanic_account_get() - the account of a user, for a new context
  * @node: the device, node->lock held
@@ -107,11 +136,9 @@ struct dmanic_account *dmanic_account_get(struct dmanic_node *node,
 			return account;
 		}
 	}
-	account = kzalloc(sizeof(*account), GFP_KERNEL_ACCOUNT);
+	account = account_new(node->link, user);
 	if (!account)
 		return ERR_PTR(-ENOMEM);
-	refcount_set(&account->ref, 1);
-	account->user = get_uid(user);
 	list_add(&account->entry, &node->accounts);
 	return account;
 }
@@ -128,8 +155,9 @@ void dmanic_account_put(struct dmanic_node *node, struct dmanic_account *account
 	if (!refcount_dec_and_test(&account->ref))
 		return;
 	list_del(&account->entry);
-	free_uid(account->user);
-	kfree(account);
+	if (node->link->account_gone)
+		node->link->account_gone(node, account);
+	account_free(account);
 }
 
 /**

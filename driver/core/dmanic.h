@@ -449,12 +449,14 @@ __poll_t dmanic_news_poll(struct dmanic_ctx *ctx, struct file *file, poll_table 
  * @entry: in node->accounts
  * @ref: contexts
  * @user: who opened them
+ * @link: the link's own, link->account_bytes; NULL when it has none
  * @nr: objects, by enum dmanic_kind
  */
 struct dmanic_account {
 	struct list_head entry;
 	refcount_t ref;
 	struct user_struct *user;
+	void *link;
 	atomic_t nr[DMANIC_KINDS];
 };
 
@@ -776,6 +778,7 @@ static inline void dmanic_forget(void)
  * @eventfd: signalled when armed, may be NULL
  * @ops: @cq_entries of them
  * @op_links: for each of them, what its @link points to
+ * @link: the link's own, link->queue_bytes; NULL when it has none
  * @dying: being closed: what is left is cancelled
  * @wait: waiters for completions
  * @room_wanted: somebody polls for room in the submission ring
@@ -818,6 +821,7 @@ struct dmanic_queue {
 	struct eventfd_ctx *eventfd;
 	struct dmanic_op *ops;
 	void *op_links;
+	void *link;
 	bool dying;
 	bool room_wanted;
 	wait_queue_head_t wait;

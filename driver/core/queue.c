@@ -233,6 +233,7 @@ static void queue_free(struct dmanic_queue *queue)
 	if (queue->ring_mem)
 		dmanic_mem_put_sleep(queue->ring_mem);
 	kvfree(queue->op_links);
+	kvfree(queue->link);
 	kvfree(queue->ops);
 	dmanic_account_give(queue->ctx, DMANIC_KIND_QUEUE);
 	call_rcu(&queue->rcu, queue_free_rcu);
@@ -337,6 +338,7 @@ static int queue_alloc_ring(struct dmanic_queue *queue,
 
 static int queue_alloc_ops(struct dmanic_queue *queue)
 {
+	const size_t queue_bytes = queue->node->link->queue_bytes;
 	const size_t bytes = queue->node->link->op_bytes;
 	u32 i;
 
@@ -344,6 +346,11 @@ static int queue_alloc_ops(struct dmanic_queue *queue)
 			      GFP_KERNEL_ACCOUNT);
 	if (!queue->ops)
 		return -ENOMEM;
+	if (queue_bytes) {
+		queue->link = kvzalloc(queue_bytes, GFP_KERNEL_ACCOUNT);
+		if (!queue->link)
+			return -ENOMEM;
+	}
 	if (bytes) {
 		queue->op_links = kvcalloc(queue->cq_entries, bytes, GFP_KERNEL_ACCOUNT);
 		if (!queue->op_links)

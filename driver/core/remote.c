@@ -12,20 +12,15 @@
 #include "dmanic.h"
 #include "link.h"
 
-static int remote_ask(struct dmanic_ctx *ctx, const struct dmanic_connect *arg,
+static int remote_ask(struct dmanic_ctx *ctx, struct dmanic_connect *arg,
 		      struct dmanic_remote *remote)
 {
-	bool by_name = arg->flags & DMANIC_CONNECT_BY_NAME;
-
 	remote->kind = arg->flags & DMANIC_CONNECT_IRQ ? DMANIC_EXPORT_IRQ :
 							 DMANIC_EXPORT_SEGMENT;
 	remote->target.node = arg->node;
 	remote->target.id = arg->id;
 	remote->target.key = arg->key;
-	return ctx->node->link->connect(ctx->node, &remote->target, remote->kind,
-					by_name ? arg->name : NULL, arg->secret,
-					arg->timeout_ns, &remote->rights,
-					&remote->length);
+	return ctx->node->link->connect(ctx, arg, remote);
 }
 
 static int remote_check(const struct dmanic_connect *arg)

@@ -186,6 +186,9 @@ static const struct dmanic_link_ops ether_ops = {
 		    DMANIC_FEATURE_USER_MEMORY | DMANIC_FEATURE_ATOMIC |
 		    DMANIC_FEATURE_LIST,
 	.op_bytes = sizeof(struct ether_op),
+	.queue_bytes = sizeof(struct ether_queue),
+	.account_bytes = sizeof(struct ether_user),
+	.account_gone = dmanic_ether_account_gone,
 	.connect = dmanic_ether_connect,
 	.submit = dmanic_ether_submit,
 	.cancel = dmanic_ether_cancel,

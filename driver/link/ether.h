@@ -14,6 +14,7 @@
  *	       uses it, it may become the peer of another one. [users]
  *	eop    what the link keeps of an operation, in op->link. [its queue]
  *	lookup a question to a peer: where an export is. [who waits for it]
+ *	share  what a user has of a peer, and a flow what a queue has. [account, queue]
  *
  * The way of an operation
  *
@@ -72,7 +73,6 @@
 #define ETHER_PEERS_MAX		256U
 #define ETHER_GUESTS_MAX	192U	/* of these, whom nobody here asked for */
 #define ETHER_HASH_BITS		6
-#define ETHER_FLOWS		32U
 #define ETHER_BATCH		16U
 
 /**
@@ -217,6 +217,7 @@ struct ether_node {
  * @events: to be told of it: bits, by enum dmanic_peer_event
  * @rival_at: when a rival of it was told of last
  * @reads_at: when what it reads was looked at
+ * @index: the number of its place: shares and flows are found by it
  * @users: who has it without the lock: it stays the peer of its node
  * @own: somebody here asked for it; else it is a guest, who came by itself
  * @hash: what frames to it have in common, where something sorts them
@@ -225,8 +226,6 @@ struct ether_node {
  *	When it becomes another's, operations that wait for something else ask anew.
  * @timer: when the protocol wants to know of the time
  * @armed: when that goes off; DMANIC_NEVER: it does not
- * @flow: of the queues; those that share one take turns as one
- * @asking: of lookups
  * @peer: the protocol's; larger than it looks
  */
 struct ether_peer {
@@ -239,6 +238,7 @@ struct ether_peer {
 	unsigned long events;
 	u64 rival_at;
 	u64 reads_at;
+	unsigned int index;
 	unsigned int users;
 	bool own;
 	u32 hash;
@@ -246,9 +246,37 @@ struct ether_peer {
 	u64 died;
 	struct hrtimer timer;
 	u64 armed;
-	struct dmanic_flow flow[ETHER_FLOWS];
-	struct dmanic_flow asking;
 	struct dmanic_peer peer;
+};
+
+/**
+ * struct ether_share - what a user has of a peer, under en->lock
+ * @of: the protocol's, by class
+ * @asking: his lookups
+ * @users: operations under way, and calls of connect()
+ */
+struct ether_share {
+	struct dmanic_share of[DMANIC_CLASSES];
+	struct dmanic_flow asking;
+	unsigned int users;
+};
+
+/**
+ * struct ether_user - what the link keeps of an account, in account->link
+ * @nr_peers: of which he uses a share
+ * @share: by ep->index
+ */
+struct ether_user {
+	unsigned int nr_peers;
+	struct ether_share share[ETHER_PEERS_MAX];
+};
+
+/**
+ * struct ether_queue - what the link keeps of a queue, in queue->link
+ * @flow: by ep->index
+ */
+struct ether_queue {
+	struct dmanic_flow flow[ETHER_PEERS_MAX];
 };
 
 /**
@@ -339,13 +367,27 @@ enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer);
 /* ether_peer.c */
 struct ether_peer *dmanic_ether_peer_find(struct ether_node *en, u32 id);
 struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id, bool own);
-struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id);
-void dmanic_ether_peer_put(struct ether_peer *ep);
+struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id,
+					  const struct dmanic_account *account,
+					  struct dmanic_refusal *refusal);
+void dmanic_ether_peer_put(struct ether_peer *ep, const struct dmanic_account *account);
 void dmanic_ether_peer_refill(struct ether_node *en);
 void dmanic_ether_peer_close_all(struct ether_node *en);
 void dmanic_ether_peer_free_all(struct ether_node *en);
 void dmanic_ether_wakeups(struct work_struct *work);
 extern const struct dmanic_env dmanic_ether_env;
+
+/* ether_share.c; all but asking and account_gone under en->lock */
+bool dmanic_ether_share_possible(const struct ether_peer *ep,
+				 const struct dmanic_account *account,
+				 struct dmanic_refusal *refusal);
+void dmanic_ether_share_get(struct ether_peer *ep, const struct dmanic_account *account);
+void dmanic_ether_share_put(struct ether_peer *ep, const struct dmanic_account *account);
+struct dmanic_flow *dmanic_ether_share_asking(const struct ether_peer *ep,
+					      const struct dmanic_account *account);
+struct dmanic_flow *dmanic_ether_share_flow(const struct ether_peer *ep,
+					    const struct dmanic_queue *queue);
+void dmanic_ether_account_gone(struct dmanic_node *node, struct dmanic_account *account);
 
 /* ether_target.c: the protocol's, as env.h says of them */
 u32 dmanic_ether_place(struct dmanic_peer *peer, const struct dmanic_record *record,
@@ -382,8 +424,7 @@ void dmanic_ether_self_work(struct work_struct *work);
 
 /* ether_connect.c */
 u32 dmanic_ether_lookup(struct dmanic_peer *peer, struct dmanic_lookup *lookup);
-int dmanic_ether_connect(struct dmanic_node *node, struct dmanic_target *target,
-			 enum dmanic_export_kind kind, const char *name,
-			 const u64 *secret, u64 timeout_ns, u32 *rights, u64 *length);
+int dmanic_ether_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg,
+			 struct dmanic_remote *remote);
 
 #endif /* DMANIC_ETHER_H */

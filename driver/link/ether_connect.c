@@ -91,11 +91,13 @@ u32 dmanic_ether_lookup(struct dmanic_peer *peer, struct dmanic_lookup *lookup)
  * @xfer: the protocol's
  * @lookup: what is asked, and the answer
  * @ended: there is one
+ * @flow: of its user
  */
 struct connect_ask {
 	struct dmanic_xfer xfer;
 	struct dmanic_lookup lookup;
 	struct completion ended;
+	struct dmanic_flow *flow;
 };
 
 /* No answer is wanted any more */
@@ -134,7 +136,7 @@ static u32 connect_ask(struct ether_node *en, struct ether_peer *ep,
 		spin_unlock_bh(&en->lock);
 		return DMANIC_STATUS_LINK_DOWN;
 	}
-	dmanic_peer_submit(&ep->peer, &ep->asking, &ask->xfer, ktime_get_ns());
+	dmanic_peer_submit(&ep->peer, ask->flow, &ask->xfer, ktime_get_ns());
 	dmanic_ether_wake(ep);
 	spin_unlock_bh(&en->lock);
 	dmanic_ether_run(en);
@@ -215,45 +217,47 @@ static int connect_unanswered(struct ether_node *en, int ret)
 }
 
 /* As link.h says of connect() */
-int dmanic_ether_connect(struct dmanic_node *node, struct dmanic_target *target,
-			 enum dmanic_export_kind kind, const char *name,
-			 const u64 *secret, u64 timeout_ns, u32 *rights, u64 *length)
+int dmanic_ether_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg,
+			 struct dmanic_remote *remote)
 {
-	struct ether_node *en = to_ether(node);
+	struct dmanic_target *target = &remote->target;
+	struct ether_node *en = to_ether(ctx->node);
 	struct ether_peer *ep = NULL;
 	struct connect_ask *ask;
 	int ret;
 
 	if (target->node == DMANIC_WIRE_NOBODY)
 		return -EHOSTUNREACH;
-	if (target->node != node->id) {
-		ep = dmanic_ether_peer_make(en, target->node);
-		if (!ep)
-			return dmanic_node_dead(node) ? -ENODEV : -ENOMEM;
+	if (target->node != en->node.id) {
+		ep = dmanic_ether_peer_make(en, target->node, ctx->account, &arg->refusal);
+		if (IS_ERR(ep))
+			return PTR_ERR(ep);
 	}
 	ask = kzalloc(sizeof(*ask), GFP_KERNEL);
 	ret = -ENOMEM;
 	if (!ask)
 		goto out_put;
-	ask->lookup.kind = kind;
+	if (ep)
+		ask->flow = dmanic_ether_share_asking(ep, ctx->account);
+	ask->lookup.kind = remote->kind;
 	ask->lookup.id = target->id;
 	ask->lookup.key = target->key;
-	if (name) {
-		strscpy(ask->lookup.name, name, sizeof(ask->lookup.name));
-		memcpy(ask->lookup.secret, secret, sizeof(ask->lookup.secret));
+	if (arg->flags & DMANIC_CONNECT_BY_NAME) {
+		strscpy(ask->lookup.name, arg->name, sizeof(ask->lookup.name));
+		memcpy(ask->lookup.secret, arg->secret, sizeof(ask->lookup.secret));
 	}
-	ret = connect_until(en, ep, ask, timeout_ns, &target->incarnation);
+	ret = connect_until(en, ep, ask, arg->timeout_ns, &target->incarnation);
 	if (!ret) {
 		target->id = ask->lookup.id;
 		target->key = ask->lookup.key;
-		*rights = ask->lookup.rights;
-		*length = ask->lookup.length;
+		remote->rights = ask->lookup.rights;
+		remote->length = ask->lookup.length;
 	}
 	if (ep && (ret == -EHOSTUNREACH || ret == -ETIME))
 		ret = connect_unanswered(en, ret);
 	kfree(ask);
 out_put:
 	if (ep)
-		dmanic_ether_peer_put(ep);
+		dmanic_ether_peer_put(ep, ctx->account);
 	return ret;
 }

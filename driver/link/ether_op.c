@@ -4,7 +4,7 @@
  *
  * An operation is one transfer of the protocol, which is in op->link, so that
  * taking one cannot fail. Its queue's transfers to a peer are one flow, which
- * keeps them in order.
+ * keeps them in order (ether_share.c).
  *
  * A LIST is many transfers, one after the other: it is read a part at a time, for it
  * may have a million entries. Until it has ended it stays at the head of
@@ -15,7 +15,6 @@
  * placed when it comes, so it could come first. Hence in queue->turn everything
  * behind a READ or an atomic is such itself, and its last entry tells.
  */
-#include <linux/hash.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 
@@ -85,6 +84,7 @@ void dmanic_ether_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	op = eop->op;
 	list_del(&eop->of_queue);
 	list_del(&eop->of_peer);
+	dmanic_ether_share_put(eop->ep, op->queue->ctx->account);
 	eop->ep = NULL;
 	if (ether_is_list(op)) {
 		if (!xfer->status)
@@ -103,12 +103,13 @@ void dmanic_ether_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 static void op_submit(struct ether_op *eop, struct ether_peer *ep)
 {
 	struct dmanic_queue *queue = eop->op->queue;
-	struct dmanic_flow *flow = &ep->flow[hash_ptr(queue, ilog2(ETHER_FLOWS))];
 
 	eop->ep = ep;
 	list_add_tail(&eop->of_queue, &queue->turn);
 	list_add_tail(&eop->of_peer, &ep->ops);
-	dmanic_peer_submit(&ep->peer, flow, &eop->xfer, ktime_get_ns());
+	dmanic_ether_share_get(ep, queue->ctx->account);
+	dmanic_peer_submit(&ep->peer, dmanic_ether_share_flow(ep, queue), &eop->xfer,
+			   ktime_get_ns());
 	dmanic_ether_wake(ep);
 }
 
@@ -169,7 +170,7 @@ static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op 
 	/* It was connected to once, but its peer may have become another's */
 	ep = dmanic_ether_peer_take(en, target->node, true);
 	*status = DMANIC_STATUS_LIMIT;
-	if (!ep)
+	if (!ep || !dmanic_ether_share_possible(ep, op->queue->ctx->account, NULL))
 		return NULL;
 	*status = DMANIC_STATUS_PEER_RESTARTED;
 	if (ep->peer.incarnation && ep->peer.incarnation != target->incarnation)

@@ -9,7 +9,6 @@
  * nodes: those that came to nothing always, others when there are too many, and even
  * those that are connected when nothing is under way: they connect anew when there is.
  */
-#include <linux/hash.h>
 #include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/percpu.h>
@@ -58,12 +57,7 @@ static struct ether_peer *peer_alloc(struct ether_node *en)
 /* It becomes the peer of that id */
 static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id, bool own)
 {
-	unsigned int i;
-
 	lockdep_assert_held(&en->lock);
-	for (i = 0; i < ETHER_FLOWS; i++)
-		dmanic_flow_init(&ep->flow[i]);
-	dmanic_flow_init(&ep->asking);
 	ep->check = false;
 	ep->died = 0;
 	ep->rival_at = 0;
@@ -77,6 +71,7 @@ static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id, bool
 static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id, bool own)
 {
 	ep->en = en;
+	ep->index = en->nr_peers++;
 	INIT_HLIST_NODE(&ep->tagged);
 	INIT_LIST_HEAD(&ep->active);
 	ep->hash = get_random_u32();
@@ -86,7 +81,6 @@ static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id, bool 
 	ep->timer.function = dmanic_ether_timer;
 	ep->armed = DMANIC_NEVER;
 	peer_name(en, ep, id, own);
-	en->nr_peers++;
 }
 
 static bool peer_unwanted(const struct ether_peer *ep)
@@ -119,7 +113,7 @@ static void peer_set_own(struct ether_peer *ep)
 
 /*
  * How little is lost with it: who never connected, who is not and is not about to be,
- * who has been waiting, or has brought nothing, for longest.
+ * who has been waiting, or has sent nothing, for longest.
  */
 static bool peer_before(const struct ether_peer *a, const struct ether_peer *b)
 {
@@ -127,9 +121,7 @@ static bool peer_before(const struct ether_peer *a, const struct ether_peer *b)
 		return !a->peer.incarnation;
 	if (a->peer.state != b->peer.state)
 		return a->peer.state < b->peer.state;
-	if (a->peer.state == DMANIC_PEER_OPEN)
-		return a->peer.brought_at < b->peer.brought_at;
-	return a->peer.since < b->peer.since;
+	return dmanic_peer_active_at(&a->peer) < dmanic_peer_active_at(&b->peer);
 }
 
 /* It is told that it is not connected any more, if there is memory for that */
@@ -218,37 +210,65 @@ struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id, bool ow
 	return ep;
 }
 
+/* For who makes it; @new is NULL once it is used */
+static struct ether_peer *peer_get(struct ether_node *en, u32 id,
+				   const struct dmanic_account *account,
+				   struct ether_peer **new, struct dmanic_refusal *refusal)
+{
+	struct ether_peer *ep;
+
+	lockdep_assert_held(&en->lock);
+	if (en->stopped)
+		return ERR_PTR(-ENODEV);
+	ep = dmanic_ether_peer_take(en, id, true);
+	if (!ep && en->nr_peers >= ETHER_PEERS_MAX) {
+		*refusal = (struct dmanic_refusal) {
+			.limit = DMANIC_LIMIT_PEERS,
+			.asked = ETHER_PEERS_MAX + 1,
+			.allowed = ETHER_PEERS_MAX,
+		};
+		return ERR_PTR(-EDQUOT);
+	}
+	if (!ep && *new) {
+		ep = *new;
+		*new = NULL;
+		peer_add(en, ep, id, true);
+	}
+	if (!ep)
+		return ERR_PTR(-ENOMEM);
+	if (!dmanic_ether_share_possible(ep, account, refusal))
+		return ERR_PTR(-EDQUOT);
+	dmanic_ether_share_get(ep, account);
+	ep->users++;
+	return ep;
+}
+
 /**
  * dmanic_ether_peer_make() - a peer by node id, new if need be
  * @en: of this node; without its lock
  * @id: of the other
+ * @account: of who wants it
+ * @refusal: filled on failure
  *
- * May sleep. Return: it, until dmanic_ether_peer_put(); NULL: no memory, or too many.
+ * May sleep. Return: it, until dmanic_ether_peer_put(); ERR_PTR: -ENODEV the node goes;
+ * -EDQUOT; -ENOMEM.
  */
-struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id)
+struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id,
+					  const struct dmanic_account *account,
+					  struct dmanic_refusal *refusal)
 {
 	struct ether_peer *ep, *new = NULL;
 
 	spin_lock_bh(&en->lock);
-	ep = en->stopped ? NULL : dmanic_ether_peer_take(en, id, true);
-	if (ep)
-		ep->users++;
+	ep = peer_get(en, id, account, &new, refusal);
 	spin_unlock_bh(&en->lock);
-	if (ep)
+	if (ep != ERR_PTR(-ENOMEM))
 		return ep;
 	new = peer_alloc(en);
 	if (!new)
-		return NULL;
+		return ep;
 	spin_lock_bh(&en->lock);
-	if (!en->stopped)
-		ep = dmanic_ether_peer_take(en, id, true);
-	if (!ep && en->nr_peers < ETHER_PEERS_MAX && !en->stopped) {
-		ep = new;
-		new = NULL;
-		peer_add(en, ep, id, true);
-	}
-	if (ep)
-		ep->users++;
+	ep = peer_get(en, id, account, &new, refusal);
 	spin_unlock_bh(&en->lock);
 	kvfree(new);
 	return ep;
@@ -257,10 +277,12 @@ struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id)
 /**
  * dmanic_ether_peer_put() - who made it needs it no more
  * @ep: the peer; without its node's lock
+ * @account: as it was made for
  */
-void dmanic_ether_peer_put(struct ether_peer *ep)
+void dmanic_ether_peer_put(struct ether_peer *ep, const struct dmanic_account *account)
 {
 	spin_lock_bh(&ep->en->lock);
+	dmanic_ether_share_put(ep, account);
 	ep->users--;
 	spin_unlock_bh(&ep->en->lock);
 }

@@ -112,9 +112,12 @@ static inline bool dmanic_fault_any(const struct dmanic_fault *fault)
  * @type: "loop"
  * @features: DMANIC_FEATURE_* it has
  * @op_bytes: of op->link, zeroed when the queue is made; may be 0
- * @connect: find an export on @target->node. By name when @name is not NULL
- *	(waiting at most @timeout_ns), else by target->id and key. Fills
- *	@target, @rights and @length. May sleep. 0 or -errno.
+ * @queue_bytes: of queue->link, zeroed when it is made; may be 0
+ * @account_bytes: of account->link, the same
+ * @account_gone: the user has no context any more; may be NULL
+ * @connect: find the export of that kind on @remote->target.node, for @ctx. As @arg
+ *	says: by name (waiting at most its timeout), else by target.id and key. Fills
+ *	@remote, and @arg->refusal on failure. May sleep. 0 or -errno.
  * @reach: under RCU: the node of @target, when its memory is this machine's and
  *	the poster may use it at once; else NULL. @target NULL: this node, when
  *	operations cost nothing. dmanic_forget() when the answers change. May be
@@ -150,9 +153,11 @@ struct dmanic_link_ops {
 	const char *type;
 	u64 features;
 	size_t op_bytes;
-	int (*connect)(struct dmanic_node *node, struct dmanic_target *target,
-		       enum dmanic_export_kind kind, const char *name,
-		       const u64 *secret, u64 timeout_ns, u32 *rights, u64 *length);
+	size_t queue_bytes;
+	size_t account_bytes;
+	void (*account_gone)(struct dmanic_node *node, struct dmanic_account *account);
+	int (*connect)(struct dmanic_ctx *ctx, struct dmanic_connect *arg,
+		       struct dmanic_remote *remote);
 	struct dmanic_node *(*reach)(struct dmanic_node *node,
 				     const struct dmanic_target *target);
 	struct dmanic_node *(*map)(struct dmanic_node *node,

@@ -148,33 +148,35 @@ static int loop_errno(u32 status)
 	}
 }
 
-static int loop_connect(struct dmanic_node *node, struct dmanic_target *target,
-			enum dmanic_export_kind kind, const char *name,
-			const u64 *secret, u64 timeout_ns, u32 *rights, u64 *length)
+static int loop_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg,
+			struct dmanic_remote *remote)
 {
+	struct dmanic_target *target = &remote->target;
+	struct loop_node *ln = to_loop(ctx->node);
 	struct dmanic_export *export;
 	struct loop_node *peer;
 	int ret;
 
-	peer = loop_peer_get(to_loop(node), target->node);
+	peer = loop_peer_get(ln, target->node);
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
-	if (name) {
-		ret = loop_lookup(to_loop(node), peer, kind, name, secret, timeout_ns, target);
+	if (arg->flags & DMANIC_CONNECT_BY_NAME) {
+		ret = loop_lookup(ln, peer, remote->kind, arg->name, arg->secret,
+				  arg->timeout_ns, target);
 		if (ret)
 			goto out_put;
 	}
 	/* Only now: one of the two may have failed, or restarted, while we waited */
 	target->incarnation = READ_ONCE(peer->node.incarnation);
-	if (READ_ONCE(to_loop(node)->failed) || READ_ONCE(peer->failed)) {
+	if (READ_ONCE(ln->failed) || READ_ONCE(peer->failed)) {
 		ret = -EHOSTUNREACH;
 		goto out_put;
 	}
 	rcu_read_lock();
-	ret = loop_errno(dmanic_target_find(&peer->node, target, kind, &export));
+	ret = loop_errno(dmanic_target_find(&peer->node, target, remote->kind, &export));
 	if (!ret) {
-		*rights = export->rights;
-		*length = export->length;
+		remote->rights = export->rights;
+		remote->length = export->length;
 	}
 	rcu_read_unlock();
 out_put:

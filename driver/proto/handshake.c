@@ -303,6 +303,7 @@ static void handshake_pair(struct dmanic_peer *peer, const struct dmanic_frame *
 void dmanic_handshake_open(struct dmanic_peer *peer, u64 now)
 {
 	peer->state = DMANIC_PEER_OPEN;
+	peer->since = now;
 	peer->asked = 0;
 	peer->hello_now = false;
 	peer->init_now = false;

@@ -81,6 +81,9 @@ void dmanic_reply_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32
 void dmanic_reply_drop_all(struct dmanic_peer *peer);
 
 /* xfer.c */
+void dmanic_xfer_queue(struct dmanic_tx *tx, struct dmanic_flow *flow,
+		       struct dmanic_xfer *xfer);
+void dmanic_xfer_unqueue(struct dmanic_xfer *xfer);
 void dmanic_xfer_ids(struct dmanic_peer *peer);
 u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most);
 void dmanic_xfer_retired(struct dmanic_peer *peer, u8 class,

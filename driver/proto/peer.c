@@ -112,7 +112,8 @@ void dmanic_peer_init(struct dmanic_peer *peer, struct dmanic_host *host, u32 no
 		peer->rx[i].later = peer_carve(&at, layout.later);
 		peer->rx[i].max_later = config->later;
 		INIT_LIST_HEAD(&peer->tx[i].turns);
-		dmanic_flow_init(&peer->tx[i].replies);
+		dmanic_share_init(&peer->tx[i].owed);
+		dmanic_flow_init(&peer->tx[i].replies, &peer->tx[i].owed);
 	}
 	peer->free_slot = peer_carve(&at, layout.free);
 	dmanic_peer_reset(peer);
@@ -257,18 +258,31 @@ bool dmanic_peer_idle(const struct dmanic_peer *peer)
 }
 
 /**
+ * dmanic_peer_active_at() - when it was of use last
+ * @peer: it
+ *
+ * Return: when it connected, or sent data; before it is open, when that was asked for.
+ */
+u64 dmanic_peer_active_at(const struct dmanic_peer *peer)
+{
+	return max(peer->since, peer->echo_at);
+}
+
+/**
  * dmanic_peer_silent() - does it send us nothing
  * @peer: it
  * @now: time
  *
- * Whoever waits for something sends again, before this is over.
+ * Whoever waits for something sends again, before this is over. So does who has just
+ * connected: it wanted something.
  *
- * Return: true when it is open, and has sent no data for long.
+ * Return: true when it is open, has been for long, and has sent no data for as long.
  */
 bool dmanic_peer_silent(const struct dmanic_peer *peer, u64 now)
 {
 	return peer->state == DMANIC_PEER_OPEN &&
-	       now - peer->echo_at >= dmanic_peer_config(peer)->dead_ns / PEER_SILENT;
+	       now - dmanic_peer_active_at(peer) >=
+		       dmanic_peer_config(peer)->dead_ns / PEER_SILENT;
 }
 
 /**

@@ -14,7 +14,8 @@
  *	         dmanic_peer_bytes() bytes and a lock around every call
  *	xfer     one operation of ours, or what we owe another node for a READ or an
  *	         ATOMIC of its own
- *	flow     xfers of one context: flows take turns
+ *	flow     xfers of one queue
+ *	share    flows of one user: shares take turns, and the flows of each do
  *	tx, rx   the two ends of a stream; a peer has one of each in each class
  *	extent   a part of an xfer that has its place in a stream
  *	sent     a part of a stream that went out in one frame
@@ -22,7 +23,7 @@
  * The way of an operation
  *
  *	dmanic_peer_submit() puts it in its flow. dmanic_peer_next() builds frames
- *	(next.c): what was lost, then new extents (tx.c) of flows in turn. At the
+ *	(next.c): what was lost, then new extents (tx.c) of shares and flows in turn. At the
  *	other side dmanic_host_receive() (host.c) finds the peer, handshake.c or
  *	receive.c take the frame; records are placed as they come (later.c), done
  *	in order (reply.c), and acknowledged (ack.c). Back here ack.c marks what
@@ -232,24 +233,36 @@ struct dmanic_xfer {
 };
 
 /**
- * struct dmanic_flow - transfers of one context to one peer, in order
- * @xfers: that have no place in the stream yet, or not all of it
+ * struct dmanic_share - flows of one user to one peer in one class
+ * @flows: that have transfers, in turn
  * @turn: in tx->turns while there are any
- * @asking: ids of READs, ATOMICs and LOOKUPs of it
+ * @asking: ids of READs, ATOMICs and LOOKUPs of them
  *
- * Stays as long as the connection: an id may be in use after its transfer has ended.
+ * An id may be in use after its transfer has ended: dmanic_share_end() before it goes.
+ */
+struct dmanic_share {
+	struct list_head flows;
+	struct list_head turn;
+	u32 asking;
+};
+
+/**
+ * struct dmanic_flow - transfers to one peer, in order
+ * @xfers: that have no place in the stream yet, or not all of it
+ * @turn: in share->flows while there are any
+ * @share: whose
  */
 struct dmanic_flow {
 	struct list_head xfers;
 	struct list_head turn;
-	u32 asking;
+	struct dmanic_share *share;
 };
 
 /**
  * struct dmanic_slot - an operation id of ours
  * @late: in tx->late while nothing but @until is waited for
  * @xfer: whose, or NULL when it was given up or completed
- * @flow: whose
+ * @share: whose; NULL: that has ended
  * @until: our receiving end must get here: refusals may be before; and what is
  *	owed to the id was, so that the other side will learn that it may be
  *	used again
@@ -264,7 +277,7 @@ struct dmanic_flow {
 struct dmanic_slot {
 	struct list_head late;
 	struct dmanic_xfer *xfer;
-	struct dmanic_flow *flow;
+	struct dmanic_share *share;
 	u64 until;
 	u64 left;
 	u32 id;
@@ -396,8 +409,9 @@ struct dmanic_sent_list {
  * @flight: units that are flying
  * @reject: refusals of what is before @una are before this in the other direction
  * @late: slots whose operation waits for that alone
- * @turns: flows that have something, in turn
- * @replies: flow of what we owe
+ * @turns: shares that have something, in turn
+ * @owed: share of what we owe
+ * @replies: its flow
  */
 struct dmanic_tx {
 	u64 una;
@@ -419,6 +433,7 @@ struct dmanic_tx {
 	u64 reject;
 	struct list_head late;
 	struct list_head turns;
+	struct dmanic_share owed;
 	struct dmanic_flow replies;
 };
 
@@ -691,7 +706,7 @@ enum dmanic_peer_state {
  * @operations: ids we may use
  * @refused: enum dmanic_refusal_reason of the last REFUSE of this attempt, 0: none
  * @ended_as: with which status its operations ended last
- * @since: OPENING, PAIRED: when it began
+ * @since: when that state began; OPENING, PAIRED: or was last wanted again
  * @hello_at: when to ask again: HELLO and INIT, or ANSWER
  * @hello_wait: and how long to wait then
  * @hello_now: ask at once
@@ -851,12 +866,15 @@ u64 dmanic_peer_deadline(const struct dmanic_peer *peer);
 void dmanic_peer_timer(struct dmanic_peer *peer, u64 now);
 void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *out);
 bool dmanic_peer_idle(const struct dmanic_peer *peer);
+u64 dmanic_peer_active_at(const struct dmanic_peer *peer);
 bool dmanic_peer_silent(const struct dmanic_peer *peer, u64 now);
 bool dmanic_peer_quiet(const struct dmanic_peer *peer, u64 now);
 void dmanic_peer_forget(struct dmanic_peer *peer);
 
 /* xfer.c */
-void dmanic_flow_init(struct dmanic_flow *flow);
+void dmanic_share_init(struct dmanic_share *share);
+void dmanic_share_end(struct dmanic_peer *peer, struct dmanic_share *share);
+void dmanic_flow_init(struct dmanic_flow *flow, struct dmanic_share *share);
 void dmanic_peer_submit(struct dmanic_peer *peer, struct dmanic_flow *flow,
 			struct dmanic_xfer *xfer, u64 now);
 void dmanic_peer_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer,

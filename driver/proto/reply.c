@@ -160,10 +160,7 @@ static void reply_read(struct dmanic_peer *peer, struct dmanic_reply *reply,
 		return;
 	}
 	reply->reading = true;
-	xfer->flow = &tx->replies;
-	list_add_tail(&xfer->entry, &tx->replies.xfers);
-	if (list_empty(&tx->replies.turn))
-		list_add_tail(&tx->replies.turn, &tx->turns);
+	dmanic_xfer_queue(tx, &tx->replies, xfer);
 }
 
 /* @reply is new; a failure is a RESULT like any other */
@@ -263,12 +260,7 @@ void dmanic_reply_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32
 		return;
 	dmanic_tx_forget(tx, xfer);
 	reply->reading = false;
-	if (xfer->flow) {
-		xfer->flow = NULL;
-		list_del_init(&xfer->entry);
-		if (list_empty(&tx->replies.xfers))
-			list_del_init(&tx->replies.turn);
-	}
+	dmanic_xfer_unqueue(xfer);
 	dmanic_peer_env(peer)->read_end(peer, xfer);
 	reply_result(peer, reply, status, 0);
 }

@@ -13,22 +13,51 @@
 
 /* Ids that bulk operations leave to urgent ones */
 #define XFER_URGENT_IDS		8U
-/* Of all ids, one flow's questions have this part at most */
-#define XFER_FLOW_PART		4U
+/* Of all ids, one share's questions have this part at most */
+#define XFER_SHARE_PART		4U
 /* With less than this part of the ids free, the other side is told at once of those */
 #define XFER_SCARCE		8U
 /* Blocks in one extent: to gather and to place each of them is work */
 #define XFER_BLOCKS		1024U
 
 /**
- * dmanic_flow_init() - an empty flow
- * @flow: it; of one peer and one class
+ * dmanic_share_init() - a share without flows
+ * @share: it; of one peer and one class
  */
-void dmanic_flow_init(struct dmanic_flow *flow)
+void dmanic_share_init(struct dmanic_share *share)
+{
+	INIT_LIST_HEAD(&share->flows);
+	INIT_LIST_HEAD(&share->turn);
+	share->asking = 0;
+}
+
+/**
+ * dmanic_share_end() - its memory is to go
+ * @peer: whose
+ * @share: it; no transfer of it is with the protocol
+ */
+void dmanic_share_end(struct dmanic_peer *peer, struct dmanic_share *share)
+{
+	u32 i;
+
+	for (i = 0; share->asking && i < dmanic_peer_config(peer)->operations; i++) {
+		if (!peer->slot[i].used || peer->slot[i].share != share)
+			continue;
+		peer->slot[i].share = NULL;
+		share->asking -= peer->slot[i].asks;
+	}
+}
+
+/**
+ * dmanic_flow_init() - an empty flow
+ * @flow: it
+ * @share: whose
+ */
+void dmanic_flow_init(struct dmanic_flow *flow, struct dmanic_share *share)
 {
 	INIT_LIST_HEAD(&flow->xfers);
 	INIT_LIST_HEAD(&flow->turn);
-	flow->asking = 0;
+	flow->share = share;
 }
 
 /* At least one unit, so that an empty one has a place, too */
@@ -49,16 +78,30 @@ static bool xfer_asks(const struct dmanic_xfer *xfer)
 	       xfer->kind == DMANIC_XFER_LOOKUP;
 }
 
-static void xfer_queue(struct dmanic_tx *tx, struct dmanic_flow *flow,
+/**
+ * dmanic_xfer_queue() - it wants places in the stream
+ * @tx: the stream
+ * @flow: behind the others of this
+ * @xfer: it
+ */
+void dmanic_xfer_queue(struct dmanic_tx *tx, struct dmanic_flow *flow,
 		       struct dmanic_xfer *xfer)
 {
+	struct dmanic_share *share = flow->share;
+
 	xfer->flow = flow;
 	list_add_tail(&xfer->entry, &flow->xfers);
 	if (list_empty(&flow->turn))
-		list_add_tail(&flow->turn, &tx->turns);
+		list_add_tail(&flow->turn, &share->flows);
+	if (list_empty(&share->turn))
+		list_add_tail(&share->turn, &tx->turns);
 }
 
-static void xfer_unqueue(struct dmanic_xfer *xfer)
+/**
+ * dmanic_xfer_unqueue() - it wants no more places
+ * @xfer: it
+ */
+void dmanic_xfer_unqueue(struct dmanic_xfer *xfer)
 {
 	struct dmanic_flow *flow = xfer->flow;
 
@@ -66,8 +109,20 @@ static void xfer_unqueue(struct dmanic_xfer *xfer)
 		return;
 	xfer->flow = NULL;
 	list_del_init(&xfer->entry);
-	if (list_empty(&flow->xfers))
-		list_del_init(&flow->turn);
+	if (!list_empty(&flow->xfers))
+		return;
+	list_del_init(&flow->turn);
+	if (list_empty(&flow->share->flows))
+		list_del_init(&flow->share->turn);
+}
+
+/* It had a place: now the others */
+static void xfer_pass_turn(struct dmanic_tx *tx, struct dmanic_flow *flow)
+{
+	if (!list_empty(&flow->turn))
+		list_move_tail(&flow->turn, &flow->share->flows);
+	if (!list_empty(&flow->share->turn))
+		list_move_tail(&flow->share->turn, &tx->turns);
 }
 
 /**
@@ -87,7 +142,7 @@ void dmanic_peer_submit(struct dmanic_peer *peer, struct dmanic_flow *flow,
 	xfer->failed = false;
 	xfer->entered = 0;
 	xfer->extents = 0;
-	xfer_queue(&peer->tx[xfer->class], flow, xfer);
+	dmanic_xfer_queue(&peer->tx[xfer->class], flow, xfer);
 	dmanic_peer_wait(peer, now);
 	if (peer->state < DMANIC_PEER_PAIRED)
 		dmanic_handshake_begin(peer, now);
@@ -110,17 +165,17 @@ static struct dmanic_slot *xfer_slot(struct dmanic_peer *peer, u32 id)
 }
 
 /*
- * A question has its id until all of the answer is there: one flow must not have them
+ * A question has its id until all of the answer is there: one user must not have them
  * all, nor bulk operations what urgent ones need.
  */
 static bool xfer_may_begin(const struct dmanic_peer *peer, const struct dmanic_xfer *xfer)
 {
-	u32 part = peer->operations / XFER_FLOW_PART, kept = 0;
+	u32 part = peer->operations / XFER_SHARE_PART, kept = 0;
 
 	if (xfer->class == DMANIC_BULK)
 		kept = min(XFER_URGENT_IDS, part);
 	return peer->nr_free > kept &&
-	       (!xfer_asks(xfer) || xfer->flow->asking < max(part, 1U));
+	       (!xfer_asks(xfer) || xfer->flow->share->asking < max(part, 1U));
 }
 
 static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
@@ -141,8 +196,8 @@ static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	slot->until = 0;
 	slot->class = xfer->class;
 	slot->asks = xfer_asks(xfer);
-	slot->flow = xfer->flow;
-	xfer->flow->asking += slot->asks;
+	slot->share = xfer->flow->share;
+	slot->share->asking += slot->asks;
 	slot->answered = false;
 	slot->left = xfer->length;
 	INIT_LIST_HEAD(&slot->late);
@@ -164,6 +219,12 @@ static void xfer_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 static bool slot_sent(const struct dmanic_slot *slot)
 {
 	return !slot->extents && (!slot->xfer || slot->xfer->whole);
+}
+
+static void slot_stop_asking(struct dmanic_slot *slot)
+{
+	if (slot->share)
+		slot->share->asking -= slot->asks;
 }
 
 /* What became possible: the operation ends, the id is free again */
@@ -188,7 +249,7 @@ static void slot_check(struct dmanic_peer *peer, struct dmanic_slot *slot)
 		xfer_complete(peer, slot->xfer);
 	list_del_init(&slot->late);
 	slot->used = false;
-	slot->flow->asking -= slot->asks;
+	slot_stop_asking(slot);
 	/* It will be used again soon: the other side is to let go of it before */
 	if (slot->asks && peer->ack_units && peer->nr_free < peer->operations / XFER_SCARCE)
 		peer->ack_now = true;
@@ -241,7 +302,7 @@ static struct dmanic_extent *xfer_add(struct dmanic_peer *peer, struct dmanic_xf
 static void xfer_whole(struct dmanic_xfer *xfer)
 {
 	xfer->whole = true;
-	xfer_unqueue(xfer);
+	dmanic_xfer_unqueue(xfer);
 }
 
 /* What is left of it will not be sent; the place of its NOTIFY is a SKIP */
@@ -355,22 +416,30 @@ static bool xfer_outdated(const struct dmanic_peer *peer, const struct dmanic_xf
 	return !xfer->begun && xfer->incarnation && xfer->incarnation != peer->incarnation;
 }
 
+static struct dmanic_xfer *flow_first(struct dmanic_flow *flow)
+{
+	return list_first_entry(&flow->xfers, struct dmanic_xfer, entry);
+}
+
+/* It can go on, or end */
+static bool xfer_possible(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
+	if (xfer_outdated(peer, xfer))
+		return true;
+	return xfer_room(peer, xfer) &&
+	       (xfer->begun || xfer->kind == DMANIC_XFER_REPLY || xfer_begin(peer, xfer));
+}
+
 /* The next transfer that can go on, or NULL */
 static struct dmanic_xfer *xfer_next(struct dmanic_peer *peer, struct dmanic_tx *tx)
 {
-	struct dmanic_xfer *xfer;
+	struct dmanic_share *share;
 	struct dmanic_flow *flow;
 
-	list_for_each_entry(flow, &tx->turns, turn) {
-		xfer = list_first_entry(&flow->xfers, struct dmanic_xfer, entry);
-		if (xfer_outdated(peer, xfer))
-			return xfer;
-		if (!xfer_room(peer, xfer))
-			continue;
-		if (xfer->begun || xfer->kind == DMANIC_XFER_REPLY ||
-		    xfer_begin(peer, xfer))
-			return xfer;
-	}
+	list_for_each_entry(share, &tx->turns, turn)
+		list_for_each_entry(flow, &share->flows, turn)
+			if (xfer_possible(peer, flow_first(flow)))
+				return flow_first(flow);
 	return NULL;
 }
 
@@ -396,8 +465,7 @@ u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most)
 		}
 		flow = xfer->flow;
 		units = xfer_enter_one(peer, xfer, most);
-		if (!list_empty(&flow->turn))
-			list_move_tail(&flow->turn, &tx->turns);
+		xfer_pass_turn(tx, flow);
 		/* So do those who are owed data */
 		if (xfer->kind == DMANIC_XFER_REPLY && !xfer->whole)
 			list_move_tail(&xfer->entry, &flow->xfers);
@@ -582,13 +650,13 @@ void dmanic_peer_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 
 /* Those that have not begun; the others are found by their slots */
 static void xfer_end_queued(struct dmanic_peer *peer, struct dmanic_tx *tx, u32 status)
 {
+	struct dmanic_share *share;
 	struct dmanic_xfer *xfer;
-	struct dmanic_flow *flow;
 
 	while (!list_empty(&tx->turns)) {
-		flow = list_first_entry(&tx->turns, struct dmanic_flow, turn);
-		xfer = list_first_entry(&flow->xfers, struct dmanic_xfer, entry);
-		xfer_unqueue(xfer);
+		share = list_first_entry(&tx->turns, struct dmanic_share, turn);
+		xfer = flow_first(list_first_entry(&share->flows, struct dmanic_flow, turn));
+		dmanic_xfer_unqueue(xfer);
 		if (xfer->begun || xfer->kind == DMANIC_XFER_REPLY)
 			continue;
 		xfer->status = status;
@@ -611,7 +679,7 @@ void dmanic_xfer_end_all(struct dmanic_peer *peer, u32 status)
 	for (i = 0; i < operations; i++) {
 		xfer = peer->slot[i].xfer;
 		if (peer->slot[i].used)
-			peer->slot[i].flow->asking -= peer->slot[i].asks;
+			slot_stop_asking(&peer->slot[i]);
 		peer->slot[i].xfer = NULL;
 		peer->slot[i].used = false;
 		if (!xfer)

@@ -188,6 +188,11 @@ const char *nic_refusal_cause(char *buf, int ret,
 		[DMANIC_LIMIT_USER_POLL_THREADS] = {
 			"queues with a polling thread of one user on the device",
 			"destroy some, make this one without" USER_REMEDY, false },
+		[DMANIC_LIMIT_PEERS] = { "other nodes in use at once by the device",
+			"wait until operations with some have ended", false },
+		[DMANIC_LIMIT_USER_PEERS] = {
+			"other nodes in use at once by one user on the device",
+			"wait until operations with some have ended", false },
 	};
 	char allowed[NIC_SIZE_MAX], asked[NIC_SIZE_MAX];
 	uint32_t limit = refusal->limit;

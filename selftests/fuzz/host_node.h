@@ -21,6 +21,7 @@
 #define HOST_KINDS	3U
 
 struct host_peer {
+	struct dmanic_share share[DMANIC_CLASSES];
 	struct dmanic_flow flow[DMANIC_CLASSES];
 	u64 tagged;	/* the protocol said that this is its tag */
 	u32 ops;	/* that have not ended */
@@ -168,8 +169,10 @@ static inline void host_name(struct host_peer *hp, u32 node)
 {
 	u32 i;
 
-	for (i = 0; i < DMANIC_CLASSES; i++)
-		dmanic_flow_init(&hp->flow[i]);
+	for (i = 0; i < DMANIC_CLASSES; i++) {
+		dmanic_share_init(&hp->share[i]);
+		dmanic_flow_init(&hp->flow[i], &hp->share[i]);
+	}
 	hp->tagged = 0;
 	hp->kept = false;
 	dmanic_peer_init(&hp->peer, &pair[0].host, node);

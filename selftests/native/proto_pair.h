@@ -32,6 +32,7 @@ struct pair_frame {
 struct pair_side {
 	struct dmanic_host host;
 	struct dmanic_peer *peer;
+	struct dmanic_share share[DMANIC_CLASSES];
 	struct dmanic_flow flow[DMANIC_CLASSES];
 	u64 address;
 	u8 memory[PAIR_MEMORY];
@@ -261,8 +262,10 @@ static inline void pair_start(u32 i, u64 incarnation, struct dmanic_proto_config
 	dmanic_host_init(&side->host, &pair_env, &config);
 	side->peer = malloc(dmanic_peer_bytes(&side->host));
 	dmanic_peer_init(side->peer, &side->host, !i);
-	for (k = 0; k < DMANIC_CLASSES; k++)
-		dmanic_flow_init(&side->flow[k]);
+	for (k = 0; k < DMANIC_CLASSES; k++) {
+		dmanic_share_init(&side->share[k]);
+		dmanic_flow_init(&side->flow[k], &side->share[k]);
+	}
 }
 
 static inline void pair_begin_with(struct dmanic_proto_config config)

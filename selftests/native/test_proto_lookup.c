@@ -253,13 +253,15 @@ static void run(u32 drop)
 
 static void ask(struct dmanic_xfer *xfer, struct dmanic_lookup *lookup, u32 drop)
 {
+	static struct dmanic_share share;
 	static struct dmanic_flow flow;
 
 	*lookup = (struct dmanic_lookup) { .kind = 1, .name = "bell", .secret = { 11, 12 } };
 	*xfer = (struct dmanic_xfer) {
 		.kind = DMANIC_XFER_LOOKUP, .class = DMANIC_URGENT, .lookup = lookup,
 	};
-	dmanic_flow_init(&flow);
+	dmanic_share_init(&share);
+	dmanic_flow_init(&flow, &share);
 	dmanic_peer_submit(peer[0], &flow, xfer, now);
 	run(drop);
 }

@@ -14,7 +14,8 @@
 
 static u8 source[PAIR_MEMORY], sink[PAIR_MEMORY];
 static struct dmanic_xfer xfer[400];
-static struct dmanic_flow other;
+static struct dmanic_share other_share;
+static struct dmanic_flow other, sibling;
 
 static void begin(void)
 {
@@ -24,7 +25,9 @@ static void begin(void)
 		source[i] = i * 7 + i / 256;
 	pair_begin();
 	pair_connect();
-	dmanic_flow_init(&other);
+	dmanic_share_init(&other_share);
+	dmanic_flow_init(&other, &other_share);
+	dmanic_flow_init(&sibling, &pair[0].share[DMANIC_BULK]);
 }
 
 static void put(u32 i, u64 length, u64 offset)
@@ -33,21 +36,26 @@ static void put(u32 i, u64 length, u64 offset)
 	pair_submit(0, &xfer[i]);
 }
 
-static void get(u32 i, u64 length)
+static void get_by(struct dmanic_flow *flow, u32 i, u64 length)
 {
 	xfer[i] = pair_write(sink, length, 0);
 	xfer[i].kind = DMANIC_XFER_READ;
-	pair_submit(0, &xfer[i]);
+	dmanic_peer_submit(pair[0].peer, flow, &xfer[i], pair_now);
 }
 
-/* One context's READs do not take every id */
+static void get(u32 i, u64 length)
+{
+	get_by(&pair[0].flow[DMANIC_BULK], i, length);
+}
+
+/* One user's READs do not take every id, from however many queues */
 TEST(share__questions_leave_ids)
 {
 	u32 i;
 
 	begin();
 	for (i = 0; i < 300; i++)
-		get(i, 100);
+		get_by(i % 2 ? &sibling : &pair[0].flow[DMANIC_BULK], i, 100);
 	xfer[300] = pair_write(source, 8, 0);
 	dmanic_peer_submit(pair[0].peer, &other, &xfer[300], pair_now);
 	xfer[301] = pair_write(source, 8, 100);
@@ -56,10 +64,10 @@ TEST(share__questions_leave_ids)
 	pair_pump(0);
 	EXPECT(xfer[300].begun);
 	EXPECT(xfer[301].begun);
-	EXPECT_EQ(pair[0].flow[DMANIC_BULK].asking, 64);
+	EXPECT_EQ(pair[0].share[DMANIC_BULK].asking, 64);
 	pair_run(50 * PAIR_MS);
 	EXPECT_EQ(pair[0].completed, 302);
-	EXPECT_EQ(pair[0].flow[DMANIC_BULK].asking, 0);
+	EXPECT_EQ(pair[0].share[DMANIC_BULK].asking, 0);
 	EXPECT_EQ(pair[0].peer->nr_free, 256);
 	pair_end();
 }
@@ -79,10 +87,63 @@ TEST(share__bulk_leaves_ids_to_urgent)
 	/* When a connection ends with questions under way, they count no more */
 	get(0, 100);
 	pair_pump(0);
-	EXPECT_EQ(pair[0].flow[DMANIC_BULK].asking, 1);
+	EXPECT_EQ(pair[0].share[DMANIC_BULK].asking, 1);
 	pair_wait(2100 * PAIR_MS);
 	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
-	EXPECT_EQ(pair[0].flow[DMANIC_BULK].asking, 0);
+	EXPECT_EQ(pair[0].share[DMANIC_BULK].asking, 0);
+	pair_end();
+}
+
+/* Each user has as much of the stream as any other, however many queues he has */
+TEST(share__many_flows_of_one_user_have_one_turn)
+{
+	enum { MANY = 4, EXTENT = 9000 };
+	struct dmanic_flow flow[MANY];
+	u64 much = 0;
+	u32 i;
+
+	begin();
+	for (i = 0; i < MANY; i++) {
+		dmanic_flow_init(&flow[i], &pair[0].share[DMANIC_BULK]);
+		xfer[i] = pair_write(source, 60000, 0);
+		dmanic_peer_submit(pair[0].peer, &flow[i], &xfer[i], pair_now);
+	}
+	xfer[MANY] = pair_write(source, 60000, 0);
+	dmanic_peer_submit(pair[0].peer, &other, &xfer[MANY], pair_now);
+	pair[0].peer->granted = 50000;
+	pair_settle();
+	for (i = 0; i < MANY; i++)
+		much += xfer[i].entered;
+	EXPECT(much >= 2 * EXTENT);
+	EXPECT(xfer[MANY].entered + EXTENT >= much && xfer[MANY].entered <= much + EXTENT);
+	/* And so have his queues of what he has */
+	for (i = 1; i < MANY; i++)
+		EXPECT(xfer[i].entered + EXTENT >= xfer[0].entered &&
+		       xfer[i].entered <= xfer[0].entered + EXTENT);
+	pair_run(200 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, MANY + 1);
+	pair_end();
+}
+
+/* A user goes, with all of his queues, before his questions are answered */
+TEST(share__ids_outlive_it)
+{
+	begin();
+	xfer[0] = pair_write(sink, 100, 0);
+	xfer[0].kind = DMANIC_XFER_READ;
+	dmanic_peer_submit(pair[0].peer, &other, &xfer[0], pair_now);
+	get(1, 100);
+	pair_pump(0);
+	dmanic_peer_cancel(pair[0].peer, &xfer[0], DMANIC_STATUS_CANCELLED);
+	EXPECT_EQ(other_share.asking, 1);
+	dmanic_share_end(pair[0].peer, &other_share);
+	EXPECT_EQ(other_share.asking, 0);
+	EXPECT_EQ(pair[0].share[DMANIC_BULK].asking, 1);
+	memset(&other_share, 0xaa, sizeof(other_share));
+	memset(&other, 0xaa, sizeof(other));
+	pair_run(50 * PAIR_MS);
+	EXPECT_EQ(pair[0].peer->nr_free, 256);
+	EXPECT_EQ(pair[0].share[DMANIC_BULK].asking, 0);
 	pair_end();
 }
 

@@ -150,16 +150,18 @@ TEST(strangers__who_seeks_many_does_not_flood)
 {
 	static struct dmanic_xfer asks[SOUGHT];
 	struct dmanic_peer *peer[SOUGHT];
-	struct dmanic_flow flow;
+	static struct dmanic_share share[SOUGHT];
+	static struct dmanic_flow flow[SOUGHT];
 	u32 i, dead = 0;
 
 	pair_begin();
-	dmanic_flow_init(&flow);
 	for (i = 0; i < SOUGHT; i++) {
 		peer[i] = malloc(dmanic_peer_bytes(&pair[0].host));
 		dmanic_peer_init(peer[i], &pair[0].host, 1000 + i);
 		asks[i] = pair_write(source, 8, 0);
-		dmanic_peer_submit(peer[i], &flow, &asks[i], pair_now);
+		dmanic_share_init(&share[i]);
+		dmanic_flow_init(&flow[i], &share[i]);
+		dmanic_peer_submit(peer[i], &flow[i], &asks[i], pair_now);
 	}
 	EXPECT(seek(peer, pair_now + 1000 * PAIR_MS) <= 64 + 1000);
 	EXPECT_EQ(pair[0].completed, 0);

@@ -562,7 +562,7 @@ TEST(stream__flows_take_turns)
 	struct dmanic_flow other;
 
 	begin();
-	dmanic_flow_init(&other);
+	dmanic_flow_init(&other, &pair[0].share[DMANIC_BULK]);
 	put(0, 60000, 0);
 	xfer[1] = pair_write(source, 8, 100);
 	dmanic_peer_submit(pair[0].peer, &other, &xfer[1], pair_now);

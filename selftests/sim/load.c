@@ -257,6 +257,20 @@ static void load_late(void *arg)
 	sim_load_start(arg);
 }
 
+static void load_init_flows(struct sim_peer *peer)
+{
+	struct sim_flow *flow;
+	u32 i;
+
+	for (i = 0; i < SIM_SHARES; i++)
+		dmanic_share_init(&peer->share[i]);
+	for (i = 0; i < sim.config.flows; i++) {
+		flow = &peer->flow[i];
+		dmanic_flow_init(&flow->flow, &peer->share[flow->class == DMANIC_URGENT ? 0 :
+							   1 + i % (SIM_SHARES - 1)]);
+	}
+}
+
 /* Also after a restart: then all of it begins anew */
 void sim_load_start(struct sim_node *node)
 {
@@ -268,12 +282,11 @@ void sim_load_start(struct sim_node *node)
 		return;
 	}
 	for (peer = node->peers; peer; peer = peer->next) {
-		for (i = 0; peer->flow && i < sim.config.flows; i++) {
-			if (!peer->flow[i].flow.turn.next)
-				dmanic_flow_init(&peer->flow[i].flow);
+		if (peer->flow && !peer->share[0].turn.next)
+			load_init_flows(peer);
+		for (i = 0; peer->flow && i < sim.config.flows; i++)
 			for (k = 0; k < sim.config.depth; k++)
 				load_next(&peer->flow[i].op[k]);
-		}
 		sim_pump(peer);
 	}
 }
@@ -287,8 +300,9 @@ void sim_load_lost(struct sim_node *node)
 
 	for (peer = node->peers; peer; peer = peer->next) {
 		peer->incarnation = 0;
+		if (peer->flow)
+			load_init_flows(peer);
 		for (i = 0; peer->flow && i < sim.config.flows; i++) {
-			dmanic_flow_init(&peer->flow[i].flow);
 			for (k = 0; k < sim.config.depth; k++) {
 				op = &peer->flow[i].op[k];
 				if (op->busy) {

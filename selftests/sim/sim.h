@@ -22,6 +22,7 @@
 #include "driver/proto/proto.h"
 
 #define SIM_DEPTH	8	/* operations of a flow at once, at most */
+#define SIM_SHARES	3	/* one is urgent; bulk flows have the others */
 #define SIM_KEY		0x5ec5e7ULL
 #define SIM_MS		1000000ULL
 #define SIM_DEAD	(2000 * SIM_MS)	/* the protocol's default */
@@ -154,6 +155,7 @@ struct sim_peer {
 	struct sim_node *other;
 	u64 armed;	/* a timer is set for then */
 	struct sim_flow *flow;	/* to that node; NULL: it only sends to us */
+	struct dmanic_share share[SIM_SHARES];
 	u64 incarnation;	/* as last heard of */
 	struct sim_peer *next;
 	struct dmanic_peer *peer;

@@ -79,6 +79,8 @@ enum dmanic_limit {
 	DMANIC_LIMIT_CGROUP = 15,	/* memory.max of the cgroup or above, bytes */
 	DMANIC_LIMIT_POLL_THREADS = 16,	/* queues with a thread on the device */
 	DMANIC_LIMIT_USER_POLL_THREADS = 17, /* of one user, such queues there */
+	DMANIC_LIMIT_PEERS = 18,	/* other nodes the device knows and needs */
+	DMANIC_LIMIT_USER_PEERS = 19,	/* of these, in use by one user at once */
 };
 
 /**

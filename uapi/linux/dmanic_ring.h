@@ -175,7 +175,8 @@ struct dmanic_list_entry {
  * @DMANIC_STATUS_LINK_DOWN: this node's link is down or being removed
  * @DMANIC_STATUS_TIMED_OUT: gave up waiting for the target
  * @DMANIC_STATUS_CANCELLED: the queue was closed first
- * @DMANIC_STATUS_LIMIT: a limit was reached (interrupt events not consumed)
+ * @DMANIC_STATUS_LIMIT: a limit was reached: interrupt events not consumed, or too many nodes in
+ *	use at once
  * @DMANIC_STATUS_SOURCE_CHANGED: local memory was changed before completion
  * @DMANIC_STATUS_UNSUPPORTED: this link or kernel cannot do it (see QUERY)
  * @DMANIC_STATUS_COUNT: how many there are; never an outcome

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ether_share.c - users of a node share its peers
+ *
+ * To the protocol each user is one share, and each of his queues a flow of it, so that
+ * neither another user nor another queue has to wait until all of one is sent.
+ * Their memory comes with account and queue: one for each place of a peer.
+ *
+ * Places are few. One user may use most of them at once, not all.
+ */
+#include "ether.h"
+
+#define SHARE_PEERS_MAX		192U
+
+static struct ether_share *share_of(const struct ether_peer *ep,
+				    const struct dmanic_account *account)
+{
+	struct ether_user *user = account->link;
+
+	return &user->share[ep->index];
+}
+
+/**
+ * dmanic_ether_share_possible() - may this user use the peer
+ * @ep: the peer, under its node's lock
+ * @account: of the user
+ * @refusal: filled if not; may be NULL
+ *
+ * Return: true when he does already, or uses not too many others.
+ */
+bool dmanic_ether_share_possible(const struct ether_peer *ep,
+				 const struct dmanic_account *account,
+				 struct dmanic_refusal *refusal)
+{
+	const struct ether_user *user = account->link;
+
+	lockdep_assert_held(&ep->en->lock);
+	if (share_of(ep, account)->users || user->nr_peers < SHARE_PEERS_MAX)
+		return true;
+	if (refusal)
+		*refusal = (struct dmanic_refusal) {
+			.limit = DMANIC_LIMIT_USER_PEERS,
+			.asked = SHARE_PEERS_MAX + 1,
+			.allowed = SHARE_PEERS_MAX,
+		};
+	return false;
+}
+
+/**
+ * dmanic_ether_share_get() - a user begins to use a peer, or does once more
+ * @ep: the peer, under its node's lock
+ * @account: of the user
+ *
+ * Until dmanic_ether_share_put().
+ */
+void dmanic_ether_share_get(struct ether_peer *ep, const struct dmanic_account *account)
+{
+	struct ether_share *share = share_of(ep, account);
+	struct ether_user *user = account->link;
+	unsigned int i;
+
+	lockdep_assert_held(&ep->en->lock);
+	if (!share->asking.share) {
+		for (i = 0; i < DMANIC_CLASSES; i++)
+			dmanic_share_init(&share->of[i]);
+		dmanic_flow_init(&share->asking, &share->of[DMANIC_URGENT]);
+	}
+	if (!share->users++)
+		user->nr_peers++;
+}
+
+/**
+ * dmanic_ether_share_put() - that has ended
+ * @ep: the peer, under its node's lock
+ * @account: of the user
+ */
+void dmanic_ether_share_put(struct ether_peer *ep, const struct dmanic_account *account)
+{
+	struct ether_user *user = account->link;
+
+	lockdep_assert_held(&ep->en->lock);
+	if (!--share_of(ep, account)->users)
+		user->nr_peers--;
+}
+
+/**
+ * dmanic_ether_share_asking() - where a user's lookups wait
+ * @ep: the peer
+ * @account: of the user, who uses it
+ *
+ * Return: the flow.
+ */
+struct dmanic_flow *dmanic_ether_share_asking(const struct ether_peer *ep,
+					      const struct dmanic_account *account)
+{
+	return &share_of(ep, account)->asking;
+}
+
+/**
+ * dmanic_ether_share_flow() - where a queue's transfers wait
+ * @ep: the peer, which its user uses; under its node's lock
+ * @queue: whose
+ *
+ * Return: the flow.
+ */
+struct dmanic_flow *dmanic_ether_share_flow(const struct ether_peer *ep,
+					    const struct dmanic_queue *queue)
+{
+	struct ether_queue *eq = queue->link;
+	struct dmanic_flow *flow = &eq->flow[ep->index];
+
+	if (!flow->share)
+		dmanic_flow_init(flow, &share_of(ep, queue->ctx->account)->of[DMANIC_BULK]);
+	return flow;
+}
+
+/* As link.h says of account_gone(); ids of what he gave up may be in use yet */
+void dmanic_ether_account_gone(struct dmanic_node *node, struct dmanic_account *account)
+{
+	struct ether_node *en = to_ether(node);
+	struct ether_share *share;
+	struct ether_peer *ep;
+	unsigned int k;
+	int i;
+
+	spin_lock_bh(&en->lock);
+	hash_for_each(en->peers, i, ep, entry) {
+		share = share_of(ep, account);
+		for (k = 0; share->asking.share && k < DMANIC_CLASSES; k++)
+			dmanic_share_end(&ep->peer, &share->of[k]);
+	}
+	spin_unlock_bh(&en->lock);
+}
