@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 __u64 now_ns(void)
@@ -111,6 +112,21 @@ bool node_path_gone(const char *name)
 
 	node_path(path, name);
 	return access(path, F_OK) && errno == ENOENT;
+}
+
+void node_allow(const struct fabric *of, unsigned int number)
+{
+	char name[DMANIC_NAME_MAX], path[64];
+
+	fabric_name(of, number, name);
+	snprintf(path, sizeof(path), "/dev/dmanic/%s", name);
+	ASSERT_EQ(chmod(path, 0666), 0);
+}
+
+void user_become(uid_t uid)
+{
+	ASSERT_EQ(setresuid(0, 0, 0), 0);
+	ASSERT_EQ(setresuid(uid, uid, 0), 0);
 }
 
 struct node node_open(const struct fabric *of, unsigned int number)

@@ -15,6 +15,7 @@
 
 #include <linux/dmanic.h>
 #include <linux/types.h>
+#include <sys/types.h>
 #include <time.h>
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -97,6 +98,13 @@ int dmanic_call(int fd, unsigned long number, void *argument);
 int node_path_open(const char *name, int flags);
 bool node_path_gone(const char *name);
 struct node node_open(const struct fabric *of, unsigned int number);
+/* Everybody may open it */
+void node_allow(const struct fabric *of, unsigned int number);
+/*
+ * Another user, and none of his capabilities; with zero root again. The saved user is
+ * root, so that one process can be all of them in turn.
+ */
+void user_become(uid_t uid);
 void node_query(const struct node *node, struct dmanic_query *query);
 void node_close(struct node *node);
 
@@ -205,6 +213,8 @@ static inline void store32(__u32 *place, __u32 value)
 #ifndef DMANIC_TEST_NO_CALLER
 #define CALLER harness_caller(__FILE__, __LINE__)
 #define node_open(...)		(CALLER, node_open(__VA_ARGS__))
+#define node_allow(...)		(CALLER, node_allow(__VA_ARGS__))
+#define user_become(...)	(CALLER, user_become(__VA_ARGS__))
 #define node_query(...)		(CALLER, node_query(__VA_ARGS__))
 #define segment_make(...)	(CALLER, segment_make(__VA_ARGS__))
 #define segment_register(...)	(CALLER, segment_register(__VA_ARGS__))

@@ -5,21 +5,26 @@
  */
 #include "sharing.h"
 
+void sharing_come(struct sharing *sharing)
+{
+	sharing->other = node_open(&fabric, 0);
+	sharing->small = segment_make(&sharing->other, SMALL);
+	sharing->small_handle = segment_connect(&sharing->other, &sharing->remote);
+	sharing->small_queue = queue_make(&sharing->other, 2, 2);
+}
+
 struct sharing sharing_make(void)
 {
 	struct sharing made = { .stop = false };
 
 	made.node = node_open(&fabric, 0);
-	made.other = node_open(&fabric, 0);
 	made.peer = node_open(&fabric, 1);
 	made.local = segment_make(&made.node, BIG);
 	made.remote = segment_make(&made.peer, BIG + SMALL);
 	segment_export(&made.remote, DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE);
 	made.handle = segment_connect(&made.node, &made.remote);
 	made.queue = queue_make(&made.node, 64, 64);
-	made.small = segment_make(&made.other, SMALL);
-	made.small_handle = segment_connect(&made.other, &made.remote);
-	made.small_queue = queue_make(&made.other, 2, 2);
+	sharing_come(&made);
 	return made;
 }
 

@@ -47,6 +47,9 @@ struct sharing {
 
 struct sharing sharing_make(void);
 
+/* @other anew, of who calls */
+void sharing_come(struct sharing *sharing);
+
 /* One put of @other, waited for */
 void sharing_put(struct sharing *sharing);
 

@@ -165,7 +165,9 @@ TEST_F_TIMEOUT(share, target_can_be_revoked, 60)
 			ASSERT_EQ(cqe.status, DMANIC_STATUS_NO_SEGMENT);
 		refused += !!cqe.status;
 	}
-	EXPECT_GT(refused, 0);
+	/* What moves nothing asks nobody, over a network */
+	if (variant->shape != EMPTY || !fabric_on_netdevs())
+		EXPECT_GT(refused, 0);
 }
 
 static void expect_moved(struct share_self *self, __u32 direction)
@@ -216,10 +218,17 @@ TEST_F_TIMEOUT(share, interrupted_and_destroyed_it_is_moved_exactly, 60)
 
 #define SLOW_BANDWIDTH	(10 * MIB)	/* a second */
 
+static struct alone loop_make(const struct model *model, __u64 length)
+{
+	if (fabric_on_netdevs())
+		SKIP("only a loop link has a model");
+	return alone_make(model, length);
+}
+
 TEST_TIMEOUT(list_model, costs_its_bytes, 60)
 {
 	const struct model model = { .bandwidth = SLOW_BANDWIDTH };
-	struct alone alone = alone_make(&model, 2 * MIB);
+	struct alone alone = loop_make(&model, 2 * MIB);
 	struct queue queue = queue_make(&alone.node, 4, 4);
 	struct segment list = segment_make(&alone.node, 4096);
 	struct dmanic_list_entry *entries = (void *)list.data;
@@ -252,7 +261,7 @@ TEST_TIMEOUT(list_model, costs_its_bytes, 60)
 TEST_TIMEOUT(list_model, does_not_hold_up_others, 60)
 {
 	const struct model model = { .bandwidth = SLOW_BANDWIDTH };
-	struct alone alone = alone_make(&model, 2 * MIB);
+	struct alone alone = loop_make(&model, 2 * MIB);
 	struct segment list = segment_make(&alone.node, LIST);
 	struct dmanic_list_entry *entries = (void *)list.data;
 	struct queue queue = queue_make(&alone.node, 1, 1);
@@ -279,7 +288,7 @@ TEST_TIMEOUT(list_model, does_not_hold_up_others, 60)
 TEST_TIMEOUT(list_model, can_be_closed, 60)
 {
 	const struct model model = { .bandwidth = SLOW_BANDWIDTH };
-	struct alone alone = alone_make(&model, 2 * MIB);
+	struct alone alone = loop_make(&model, 2 * MIB);
 	struct segment list = segment_make(&alone.node, LIST);
 	struct dmanic_list_entry *entries = (void *)list.data;
 	struct dmanic_sqe sqe;

@@ -29,11 +29,8 @@ FIXTURE(poll_owner) {
 
 FIXTURE_SETUP(poll_owner)
 {
-	char path[64];
-
 	self->node = node_open(&fabric, 0);
-	snprintf(path, sizeof(path), "/dev/dmanic/%s", self->node.name);
-	ASSERT_EQ(chmod(path, 0666), 0);
+	node_allow(&fabric, 0);
 }
 
 FIXTURE_TEARDOWN(poll_owner)
@@ -347,10 +344,9 @@ static void check_refused(const struct node *node, __u32 limit, __u32 allowed)
 	EXPECT_EQ(refusal.allowed, allowed);
 }
 
-static struct node become(uid_t uid)
+static struct node open_as(uid_t uid)
 {
-	ASSERT_EQ(setresuid(0, 0, 0), 0);
-	ASSERT_EQ(setresuid(uid, uid, 0), 0);
+	user_become(uid);
 	return node_open(&fabric, 0);
 }
 
@@ -361,7 +357,7 @@ TEST_F_TIMEOUT(poll_owner, users_have_their_share, 60)
 	struct node mine;
 	int last;
 
-	mine = become(100000);
+	mine = open_as(100000);
 	last = make_all(&mine, SHARE);
 	check_refused(&mine, DMANIC_LIMIT_USER_POLL_THREADS, SHARE);
 	/* Other queues are another matter */
@@ -372,11 +368,11 @@ TEST_F_TIMEOUT(poll_owner, users_have_their_share, 60)
 	EXPECT_GE(try_make(&mine, &refusal), 0);
 	check_refused(&mine, DMANIC_LIMIT_USER_POLL_THREADS, SHARE);
 
-	mine = become(100001);
+	mine = open_as(100001);
 	make_all(&mine, SHARE);
 	check_refused(&mine, DMANIC_LIMIT_USER_POLL_THREADS, SHARE);
 	/* Root goes past his share, but nobody past the device's */
-	mine = become(0);
+	mine = open_as(0);
 	make_all(&mine, THREADS - 2 * SHARE);
 	check_refused(&mine, DMANIC_LIMIT_POLL_THREADS, THREADS);
 	EXPECT_EQ(poller_count(NULL), THREADS);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * test_queue_share.c - queues of one node share its engine
+ * test_queue_share.c - queues and users of one node share its engine, or its wire
  *
  * Owns: who posts much does not hold up who posts little; what is interrupted
  * for others is moved whole, and can be given up in between.
@@ -48,6 +48,34 @@ TEST_F_TIMEOUT(share, many_big_ones_do_not_hold_up_a_small_one, 60)
 	EXPECT_LT(sharing_completed(&sharing->queue), MANY / 2);
 	for (i = 0; i < MANY; i++)
 		ASSERT_EQ(queue_wait(&sharing->queue).status, DMANIC_STATUS_OK);
+}
+
+/* However many they are: not even one of another user, who comes last */
+TEST_F_TIMEOUT(share, many_queues_do_not_hold_up_another_user, 60)
+{
+	struct sharing *sharing = &self->sharing;
+	enum { QUEUES = 40, MANY = 32, PUTS = 20, USER = 100000 };
+	struct queue queues[QUEUES];
+	unsigned int i, k, done = 0;
+
+	node_allow(&fabric, 0);
+	for (i = 0; i < QUEUES; i++) {
+		queues[i] = queue_make(&sharing->node, MANY, MANY);
+		for (k = 0; k < MANY; k++)
+			*queue_sqe(&queues[i]) = sqe_move(DMANIC_OP_WRITE,
+				sharing->local.id, 0, sharing->handle, 0, BIG);
+		queue_submit(&queues[i]);
+	}
+	user_become(USER);
+	sharing_come(sharing);
+	for (i = 0; i < PUTS; i++)
+		sharing_put(sharing);
+	user_become(0);
+	for (i = 0; i < QUEUES; i++)
+		done += sharing_completed(&queues[i]);
+	EXPECT_LT(done, QUEUES * MANY / 8);
+	for (i = 0; i < QUEUES; i++)
+		queue_close(&queues[i]);
 }
 
 TEST_F_TIMEOUT(share, a_long_one_does_not_hold_up_a_small_one, 60)

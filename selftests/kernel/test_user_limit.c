@@ -3,9 +3,7 @@
  * test_user_limit.c - one user never takes all of a device
  *
  * Owns: the share of a user of the device's limits, that CAP_SYS_RESOURCE goes
- * past it, and that what a user gives back he may take again. The tests change
- * their real and effective user and keep root as the saved one, so that one
- * process can be all of them in turn.
+ * past it, and that what a user gives back he may take again.
  */
 #include "dmanic_test.h"
 
@@ -14,7 +12,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MANY_FILES	(1 << 17)
@@ -28,13 +25,6 @@ static uid_t someone(void)
 static uid_t another(void)
 {
 	return someone() + 1;
-}
-
-/* With root's id its capabilities come back, with others they are gone. */
-static void become(uid_t uid)
-{
-	ASSERT_EQ(setresuid(0, 0, 0), 0);
-	ASSERT_EQ(setresuid(uid, uid, 0), 0);
 }
 
 /* ---- one object of a kind: its descriptor or id, or -errno ---- */
@@ -94,11 +84,8 @@ static void allow(const struct fabric *of)
 {
 	const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
 	const struct rlimit files = { MANY_FILES, MANY_FILES };
-	char name[DMANIC_NAME_MAX], path[64];
 
-	fabric_name(of, 0, name);
-	snprintf(path, sizeof(path), "/dev/dmanic/%s", name);
-	ASSERT_EQ(chmod(path, 0666), 0);
+	node_allow(of, 0);
 	ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &all), 0);
 	if (setrlimit(RLIMIT_NOFILE, &files))
 		SKIP("cannot have %u open files", MANY_FILES);
@@ -184,19 +171,19 @@ TEST_F_TIMEOUT(user_limit, others_have_their_share, 60)
 	struct dmanic_refusal refusal;
 	int last;
 
-	become(someone());
+	user_become(someone());
 	mine = node_open(&fabric, 0);
 	more = node_open(&fabric, 0);
 	last = make_all(variant, &mine, self->share);
 	check_refused(variant, &mine, self->share + 1, self->share);
 	check_refused(variant, &more, self->share + 1, self->share);
 
-	become(another());
+	user_become(another());
 	other = node_open(&fabric, 0);
 	EXPECT_GE(variant->make(&other, -1, &refusal), 0);
 	EXPECT_EQ(refusal.limit, DMANIC_LIMIT_NONE);
 
-	become(someone());
+	user_become(someone());
 	variant->give(&mine, last);
 	EXPECT_GE(variant->make(&more, -1, &refusal), 0);
 	check_refused(variant, &mine, self->share + 1, self->share);
@@ -235,7 +222,7 @@ TEST_F_TIMEOUT(user_share, contexts, 60)
 	int fd = -1, last = -1;
 	__u32 i;
 
-	become(someone());
+	user_become(someone());
 	for (i = 0; i <= self->contexts; i++) {
 		fd = node_path_open(self->node.name, O_RDWR);
 		if (fd < 0)
@@ -244,13 +231,13 @@ TEST_F_TIMEOUT(user_share, contexts, 60)
 	}
 	EXPECT_EQ(i, self->contexts);
 	ASSERT_EQ(fd, -EDQUOT);
-	become(another());
+	user_become(another());
 	EXPECT_GE(node_path_open(self->node.name, O_RDWR), 0);
-	become(someone());
+	user_become(someone());
 	ASSERT_EQ(close(last), 0);
 	EXPECT_GE(node_path_open(self->node.name, O_RDWR), 0);
 	EXPECT_EQ(node_path_open(self->node.name, O_RDWR), -EDQUOT);
-	become(0);
+	user_become(0);
 	EXPECT_GE(node_path_open(self->node.name, O_RDWR), 0);
 }
 
@@ -260,7 +247,7 @@ TEST_F_TIMEOUT(user_share, root_goes_past_it, 60)
 
 	make_all(&queues, &self->node, self->queues + 10);
 	/* Whom root lets use its context uses up root's, without privilege. */
-	become(someone());
+	user_become(someone());
 	check_refused(&queues, &self->node, self->queues + 11, self->queues);
 	/* His own share is whole. */
 	other = node_open(&fabric, 0);
@@ -275,17 +262,17 @@ TEST_F_TIMEOUT(user_share, privilege_is_the_callers, 60)
 	struct node mine;
 	int first, second;
 
-	become(someone());
+	user_become(someone());
 	mine = node_open(&fabric, 0);
 	make_all(&queues, &mine, self->queues);
-	become(0);
+	user_become(0);
 	first = make_queue(&mine, -1, &refusal);
 	ASSERT_GE(first, 0);
 	EXPECT_EQ(refusal.limit, DMANIC_LIMIT_NONE);
 	second = make_queue(&mine, -1, &refusal);
 	ASSERT_GE(second, 0);
 
-	become(someone());
+	user_become(someone());
 	check_refused(&queues, &mine, self->queues + 3, self->queues);
 	ASSERT_EQ(close(first), 0);
 	check_refused(&queues, &mine, self->queues + 2, self->queues);
@@ -301,7 +288,7 @@ TEST_F_TIMEOUT(user_share, what_is_given_back_is_there_again, 60)
 	__u32 i;
 	int fd;
 
-	become(someone());
+	user_become(someone());
 	mine = node_open(&fabric, 0);
 	for (i = 0; i < self->queues + 10; i++) {
 		more = node_open(&fabric, 0);

@@ -175,6 +175,25 @@ TEST(strangers__who_seeks_many_does_not_flood)
 	pair_end();
 }
 
+/* Who has just connected has not had the time to send something: it keeps its place */
+TEST(strangers__new_one_is_not_silent)
+{
+	const u64 enough = 2000 * PAIR_MS / 4;
+	u64 opened;
+
+	pair_begin();
+	/* Nobody is new because time began */
+	pair_now += 60 * 1000 * PAIR_MS;
+	pair_connect();
+	opened = pair_now;
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_OPEN);
+	EXPECT(!dmanic_peer_silent(pair[1].peer, opened + enough / 2));
+	EXPECT(!dmanic_peer_quiet(pair[1].peer, opened + enough / 2));
+	EXPECT(dmanic_peer_silent(pair[1].peer, opened + enough + PAIR_MS));
+	EXPECT(dmanic_peer_quiet(pair[1].peer, opened + enough + PAIR_MS));
+	pair_end();
+}
+
 /* One kind of frame cannot use up what another is answered with */
 TEST(strangers__floods_do_not_keep_from_connecting)
 {

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_peer_limit.c - how many other nodes are in use at once, over network devices
+ *
+ * Owns: neither one user nor all users together need more places than there are, a
+ * refusal names the limit, and who is refused does not stop others.
+ */
+#include "dmanic_test.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#define PEERS		256U	/* of a device */
+#define USER_PEERS	192U	/* of one user */
+#define STRANGER	1000000U /* node ids from here on are nobody's */
+#define MOST		(PEERS + 8)
+
+/* A user who asks for a node that is not there */
+struct seeker {
+	const struct node *node;
+	__u32 id;
+	int ret;
+	struct dmanic_refusal refusal;
+	pthread_t thread;
+};
+
+static struct seeker seekers[MOST];
+static pthread_barrier_t all;
+
+static void *seek(void *data)
+{
+	struct seeker *seeker = data;
+	struct dmanic_connect arg = {
+		.size = sizeof(arg), .node = seeker->id, .id = 1, .key = 1,
+	};
+
+	pthread_barrier_wait(&all);
+	seeker->ret = dmanic_call(seeker->node->fd, DMANIC_IOC_CONNECT, &arg);
+	seeker->refusal = arg.refusal;
+	return NULL;
+}
+
+/* All at once, each for another node, in turn of one user and the other */
+static void seek_begin(const struct node *node, const struct node *other, unsigned int nr)
+{
+	unsigned int i;
+
+	ASSERT_EQ(pthread_barrier_init(&all, NULL, nr), 0);
+	for (i = 0; i < nr; i++) {
+		seekers[i].node = i % 2 ? other : node;
+		seekers[i].id = STRANGER + i;
+		ASSERT_EQ(pthread_create(&seekers[i].thread, NULL, seek, &seekers[i]), 0);
+	}
+}
+
+static void seek_end(unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		ASSERT_EQ(pthread_join(seekers[i].thread, NULL), 0);
+	pthread_barrier_destroy(&all);
+}
+
+/* Of the first @nr: refused for that reason; the others found nobody */
+static unsigned int refused(unsigned int nr, __u32 limit, __u64 allowed)
+{
+	unsigned int i, count = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (seekers[i].ret == -EHOSTUNREACH)
+			continue;
+		ASSERT_EQ(seekers[i].ret, -EDQUOT);
+		ASSERT_EQ(seekers[i].refusal.limit, limit);
+		ASSERT_EQ(seekers[i].refusal.allowed, allowed);
+		ASSERT_EQ(seekers[i].refusal.asked, allowed + 1);
+		count++;
+	}
+	return count;
+}
+
+FIXTURE(peers) {
+	struct node node;
+	struct node real;
+	struct segment target;
+};
+
+FIXTURE_SETUP(peers)
+{
+	if (!fabric_on_netdevs())
+		SKIP("only links over network devices have to find nodes");
+	node_allow(&fabric, 0);
+	self->node = node_open(&fabric, 0);
+	self->real = node_open(&fabric, 1);
+	self->target = segment_make(&self->real, 4096);
+	segment_export(&self->target, DMANIC_RIGHT_WRITE);
+}
+
+FIXTURE_TEARDOWN(peers)
+{
+}
+
+TEST_F_TIMEOUT(peers, one_user_does_not_need_them_all, 60)
+{
+	struct node mine, other;
+	unsigned int nr;
+
+	user_become(100000);
+	mine = node_open(&fabric, 0);
+	user_become(100001);
+	other = node_open(&fabric, 0);
+	seek_begin(&mine, &mine, USER_PEERS + 8);
+	/* Meanwhile there is room for others */
+	segment_connect(&other, &self->target);
+	seek_end(USER_PEERS + 8);
+	nr = refused(USER_PEERS + 8, DMANIC_LIMIT_USER_PEERS, USER_PEERS);
+	EXPECT_GE(nr, 1);
+	EXPECT_LE(nr, 8);
+	/* And afterwards for him */
+	segment_connect(&mine, &self->target);
+	user_become(0);
+}
+
+TEST_F_TIMEOUT(peers, all_users_do_not_need_more, 60)
+{
+	struct node mine, other;
+	unsigned int nr;
+
+	user_become(100000);
+	mine = node_open(&fabric, 0);
+	user_become(100001);
+	other = node_open(&fabric, 0);
+	seek_begin(&mine, &other, MOST);
+	seek_end(MOST);
+	nr = refused(MOST, DMANIC_LIMIT_PEERS, PEERS);
+	EXPECT_GE(nr, 1);
+	/* One more: the real one, from before */
+	EXPECT_LE(nr, MOST - PEERS + 1);
+	segment_connect(&mine, &self->target);
+	segment_connect(&other, &self->target);
+	user_become(0);
+}
+
+FABRIC_TEST_MAIN()
