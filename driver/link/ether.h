@@ -104,6 +104,7 @@ struct ether_port {
  * @random: decides to which
  * @hit: frames that something happened to, but for being late
  * @held: frames that are late, in the order of their times
+ * @held_bytes: memory of these
  * @timer: the first of them is due
  */
 struct ether_fault {
@@ -112,6 +113,7 @@ struct ether_fault {
 	struct rnd_state random;
 	u64 hit;
 	struct sk_buff_head held;
+	u32 held_bytes;
 	struct hrtimer timer;
 };
 

@@ -13,8 +13,9 @@
 
 #include "ether.h"
 
-/* Frames that are late at a time; more are lost, as in a full queue */
+/* Frames that are late at a time, and bytes of them; more are lost, as in a full queue */
 #define FAULT_HELD_MAX	4096U
+#define FAULT_HELD_BYTES	(32U << 20)
 
 #define FAULT_WHOLE	1000000U	/* parts per million */
 
@@ -88,7 +89,8 @@ static void fault_hold(struct ether_node *en, struct sk_buff *skb)
 	struct sk_buff *clone = NULL;
 
 	spin_lock_bh(&en->lock);
-	if (!en->stopped && skb_queue_len(&fault->held) < FAULT_HELD_MAX)
+	if (!en->stopped && skb_queue_len(&fault->held) < FAULT_HELD_MAX &&
+	    fault->held_bytes + skb->truesize <= FAULT_HELD_BYTES)
 		clone = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	if (clone) {
 		fault_cb(clone)->due = ktime_get_ns() + fault->rule.delay_ns;
@@ -96,6 +98,7 @@ static void fault_hold(struct ether_node *en, struct sk_buff *skb)
 			hrtimer_start(&fault->timer, ns_to_ktime(fault_cb(clone)->due),
 				      HRTIMER_MODE_ABS_SOFT);
 		__skb_queue_tail(&fault->held, clone);
+		fault->held_bytes += clone->truesize;
 	}
 	spin_unlock_bh(&en->lock);
 }
@@ -144,8 +147,10 @@ static struct sk_buff *fault_next(struct ether_node *en)
 			      HRTIMER_MODE_ABS_SOFT);
 		skb = NULL;
 	}
-	if (skb)
+	if (skb) {
 		__skb_unlink(skb, &fault->held);
+		fault->held_bytes -= skb->truesize;
+	}
 	spin_unlock_bh(&en->lock);
 	return skb;
 }

@@ -152,8 +152,8 @@ static bool ack_plain(const struct dmanic_peer *peer)
 	const struct dmanic_rx *bulk = &peer->rx[DMANIC_BULK];
 	const struct dmanic_rx *urgent = &peer->rx[DMANIC_URGENT];
 
-	return !bulk->got.nr && !urgent->got.nr && bulk->corrupt == U64_MAX &&
-	       urgent->corrupt == U64_MAX;
+	return !bulk->got.nr && !urgent->got.nr && !bulk->corrupt_units &&
+	       !urgent->corrupt_units;
 }
 
 /**
@@ -237,10 +237,11 @@ void dmanic_ack_fill(struct dmanic_peer *peer, bool along, u64 now, struct dmani
 			.next = rx->got.next,
 			.reject = rx->reject,
 			.corrupt = rx->corrupt,
+			.corrupt_units = rx->corrupt_units,
 			.nr = ack_ranges(rx, ack, nr, i == DMANIC_URGENT ?
 					 ACK_URGENT_RANGES : DMANIC_WIRE_RANGES - nr),
 		};
-		rx->corrupt = U64_MAX;
+		rx->corrupt_units = 0;
 		nr += ack->stream[i].nr;
 	}
 	ack->number = ++peer->ack_number;
@@ -403,20 +404,13 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 	return units;
 }
 
-/* A frame arrived whose payload is not what it was when it was sent */
-static void ack_corrupt(struct dmanic_peer *peer, u8 class, u64 seq, u64 now)
+/* Its payload is not what it was when it was sent */
+static void ack_corrupt_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 {
 	struct dmanic_tx *tx = &peer->tx[class];
+	struct dmanic_sent *sent = dmanic_sent_at(tx, index);
 	struct dmanic_extent *extent;
-	struct dmanic_sent *sent;
-	u32 index;
 
-	if (seq < tx->una || seq >= tx->next)
-		return;
-	index = dmanic_sent_find(tx, seq);
-	sent = dmanic_sent_at(tx, index);
-	if (index == tx->sent_tail || sent->state != DMANIC_SENT_FLYING)
-		return;
 	sent->excused = true;
 	dmanic_loss_mark(peer, class, index, now);
 	/* It did come: there is no queue too long, and others on the way have no part in it */
@@ -426,12 +420,29 @@ static void ack_corrupt(struct dmanic_peer *peer, u8 class, u64 seq, u64 now)
 		sent->alone = true;
 		return;
 	}
-	extent = dmanic_tx_find(tx, seq);
+	extent = dmanic_tx_find(tx, max(sent->seq, tx->una));
 	if (++extent->corrupt < ACK_CORRUPT_MAX)
 		return;
 	extent->corrupt = 0;
 	if (extent->xfer && dmanic_record_data(extent->type))
 		dmanic_xfer_changed(peer, extent->xfer);
+}
+
+/* A frame arrived, and was dropped: all that it had is sent again */
+static void ack_corrupt(struct dmanic_peer *peer, u8 class,
+			const struct dmanic_ack_stream *stream, u64 now)
+{
+	u64 first = stream->corrupt, end = first + stream->corrupt_units;
+	struct dmanic_tx *tx = &peer->tx[class];
+	u32 index;
+
+	if (end < first || end > tx->next)
+		return;
+	/* What was sent does not change here, only how it stands */
+	for (index = dmanic_sent_find(tx, max(first, tx->una));
+	     index != tx->sent_tail && dmanic_sent_at(tx, index)->seq < end; index++)
+		if (dmanic_sent_at(tx, index)->state == DMANIC_SENT_FLYING)
+			ack_corrupt_sent(peer, class, index, now);
 }
 
 static void ack_newest(struct dmanic_peer *peer, const struct dmanic_ack *ack, u64 now)
@@ -480,8 +491,8 @@ enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmani
 	for (class = 0; class < DMANIC_CLASSES; class++) {
 		units += ack_stream(peer, class, ack, first, now);
 		first += ack->stream[class].nr;
-		if (newest && ack->stream[class].corrupt != U64_MAX)
-			ack_corrupt(peer, class, ack->stream[class].corrupt, now);
+		if (newest && ack->stream[class].corrupt_units)
+			ack_corrupt(peer, class, &ack->stream[class], now);
 		dmanic_tx_retire(peer, class);
 	}
 	/* What is owed in one class may be what the other waits for: when both are told */

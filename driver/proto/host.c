@@ -364,7 +364,11 @@ static enum dmanic_drop host_connected(struct dmanic_host *host,
 		peer->ack_now = true;
 		return DMANIC_DROP_NONE;
 	case DMANIC_WIRE_DATA:
-		return dmanic_receive_data(peer, frame, head, now);
+		drop = dmanic_receive_data(peer, frame, head, now);
+		/* An ACK tells of one: of some in a row each is told */
+		if (drop == DMANIC_DROP_CORRUPT)
+			dmanic_next_ack(peer, now, answer);
+		return drop;
 	}
 	drop = dmanic_ack_decode(frame->head, head, &host->ack);
 	return drop ? drop : dmanic_ack_receive(peer, &host->ack, now);

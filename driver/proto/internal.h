@@ -70,6 +70,9 @@ bool dmanic_later_place(struct dmanic_peer *peer, u8 class,
 			const struct dmanic_record *record, u64 seq, u32 skip,
 			const struct dmanic_frame *frame, u32 at, u32 *length, u32 *status);
 
+/* next.c */
+void dmanic_next_ack(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);
+
 /* reply.c */
 bool dmanic_reply_refuse(struct dmanic_peer *peer, u8 class, u32 id, u32 status,
 			 bool ending);

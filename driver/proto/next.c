@@ -395,7 +395,13 @@ static bool next_data(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 		dmanic_tx_any(&peer->tx[DMANIC_BULK])) && next_some(peer, now, out);
 }
 
-static void next_ack(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
+/**
+ * dmanic_next_ack() - an ACK of what was received
+ * @peer: to whom
+ * @now: time
+ * @out: the frame
+ */
+void dmanic_next_ack(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 {
 	struct dmanic_ack *ack = &peer->host->ack;
 
@@ -409,7 +415,7 @@ static bool next_open(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	if (peer->ack_now && next_data(peer, now, out))
 		return true;
 	if (peer->ack_now) {
-		next_ack(peer, now, out);
+		dmanic_next_ack(peer, now, out);
 		return true;
 	}
 	if (peer->probe_now) {

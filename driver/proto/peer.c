@@ -145,7 +145,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 		rx->nr_early = 0;
 		rx->nr_later = 0;
 		rx->reject = 0;
-		rx->corrupt = U64_MAX;
+		rx->corrupt_units = 0;
 		rx->sack_turn = 0;
 	}
 	peer->operations = config->operations;

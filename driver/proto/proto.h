@@ -482,7 +482,8 @@ struct dmanic_later {
  * @nr_later: how many
  * @max_later: how many there may be
  * @reject: our sending end's position behind the last refusal
- * @corrupt: where the last frame with a wrong payload began, or U64_MAX
+ * @corrupt: where the last frame with a wrong payload began, that was not told yet
+ * @corrupt_units: of it; zero: there is none
  * @sack_turn: range an ACK begins with when not all fit
  * @work: what may yet be done of a frame: see later.c
  */
@@ -497,6 +498,7 @@ struct dmanic_rx {
 	u32 max_later;
 	u64 reject;
 	u64 corrupt;
+	u32 corrupt_units;
 	u32 sack_turn;
 	u32 work;
 };

@@ -250,7 +250,7 @@ static void receive_ack(struct dmanic_peer *peer, const struct dmanic_head *head
 /* The frame's header is right and it is for us: its payload */
 static enum dmanic_drop receive_payload(struct dmanic_peer *peer, u8 class,
 					const struct dmanic_frame *frame,
-					const struct dmanic_head *head, u64 seq)
+					const struct dmanic_head *head, u64 seq, u64 end)
 {
 	if (!head->payload_length || !(peer->features & DMANIC_WIRE_PAYLOAD_CRC))
 		return DMANIC_DROP_NONE;
@@ -260,8 +260,9 @@ static enum dmanic_drop receive_payload(struct dmanic_peer *peer, u8 class,
 					       head->payload_length) ==
 	    head->payload_crc)
 		return DMANIC_DROP_NONE;
+	/* host.c tells at once */
 	peer->rx[class].corrupt = seq;
-	peer->ack_now = true;
+	peer->rx[class].corrupt_units = end - seq;
 	return DMANIC_DROP_CORRUPT;
 }
 
@@ -327,7 +328,7 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 	if (end < data.seq ||
 	    (end > rx->got.next && end - rx->got.next > DMANIC_REACH))
 		return DMANIC_DROP_WINDOW;
-	drop = receive_payload(peer, class, frame, head, data.seq);
+	drop = receive_payload(peer, class, frame, head, data.seq, end);
 	if (drop)
 		return drop;
 	peer->echo = data.stamp;

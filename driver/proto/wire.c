@@ -325,6 +325,8 @@ u32 dmanic_ack_encode(void *frame, u64 tag, const struct dmanic_ack *ack)
 		wire->stream[i].next = cpu_to_be64(ack->stream[i].next);
 		wire->stream[i].reject = cpu_to_be64(ack->stream[i].reject);
 		wire->stream[i].corrupt = cpu_to_be64(ack->stream[i].corrupt);
+		wire->stream[i].corrupt_units = cpu_to_be32(ack->stream[i].corrupt_units);
+		wire->stream[i].reserved = 0;
 	}
 	for (i = 0; i < nr; i++) {
 		wire->range[i].after = cpu_to_be32(ack->range[i].after);
@@ -348,6 +350,7 @@ enum dmanic_drop dmanic_ack_decode(const void *frame, const struct dmanic_head *
 				   struct dmanic_ack *ack)
 {
 	const struct wire_ack *wire = frame;
+	__be32 reserved = 0;
 	u32 i, nr = 0;
 
 	if (head->head_length < sizeof(*wire))
@@ -363,8 +366,12 @@ enum dmanic_drop dmanic_ack_decode(const void *frame, const struct dmanic_head *
 		ack->stream[i].next = be64_to_cpu(wire->stream[i].next);
 		ack->stream[i].reject = be64_to_cpu(wire->stream[i].reject);
 		ack->stream[i].corrupt = be64_to_cpu(wire->stream[i].corrupt);
+		ack->stream[i].corrupt_units = be32_to_cpu(wire->stream[i].corrupt_units);
+		reserved |= wire->stream[i].reserved;
 		nr += ack->stream[i].nr;
 	}
+	if (reserved)
+		return DMANIC_DROP_TYPE;
 	if (nr > DMANIC_WIRE_RANGES || ack->mtu < DMANIC_WIRE_MTU_MIN)
 		return DMANIC_DROP_BAD;
 	if (head->head_length != sizeof(*wire) + nr * sizeof(wire->range[0]))

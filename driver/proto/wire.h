@@ -225,13 +225,15 @@ struct dmanic_refuse {
  * @next: everything before was received and done
  * @reject: position in the other direction's stream behind the last refusal of
  *	something before @next
- * @corrupt: where a frame began whose payload's checksum was wrong, or U64_MAX
+ * @corrupt: where a frame began whose payload's checksum was wrong
+ * @corrupt_units: how much of the stream it had; zero: there was none
  * @nr: ranges
  */
 struct dmanic_ack_stream {
 	u64 next;
 	u64 reject;
 	u64 corrupt;
+	u32 corrupt_units;
 	u16 nr;
 };
 

@@ -106,7 +106,6 @@ enum dmanic_drop dmanic_told_decode(const void *frame, struct dmanic_ack *ack)
 		ack->stream[i] = (struct dmanic_ack_stream) {
 			.next = be64_to_cpu(wire->stream[i].next),
 			.reject = be64_to_cpu(wire->stream[i].reject),
-			.corrupt = U64_MAX,
 		};
 	if (wire->reserved)
 		return DMANIC_DROP_TYPE;

@@ -76,6 +76,8 @@ struct wire_ack {
 		__be64 next;
 		__be64 reject;
 		__be64 corrupt;
+		__be32 corrupt_units;
+		__be32 reserved;
 	} __packed stream[DMANIC_CLASSES];
 	struct {
 		__be32 after;
@@ -201,7 +203,7 @@ static_assert(sizeof(struct wire_auth) == 32);
 static_assert(sizeof(struct wire_hello) == 64);
 static_assert(sizeof(struct wire_refuse) == 32);
 static_assert(sizeof(struct wire_reset) == 40);
-static_assert(sizeof(struct wire_ack) == 96);
+static_assert(sizeof(struct wire_ack) == 112);
 static_assert(sizeof(struct wire_data) == DMANIC_WIRE_DATA_HEAD);
 static_assert(sizeof(struct wire_told) == 56);
 static_assert(sizeof(struct wire_write) == 32);

@@ -293,8 +293,6 @@ static inline void fill_ack(struct input *input, const struct host_peer *hp, str
 	u32 i, nr = how % 4;
 
 	*ack = (struct dmanic_ack) { .window = 60000, .mtu = 600 };
-	for (i = 0; i < DMANIC_CLASSES; i++)
-		ack->stream[i].corrupt = U64_MAX;
 	if (!hp)
 		return;
 	peer = &hp->peer;
@@ -309,8 +307,10 @@ static inline void fill_ack(struct input *input, const struct host_peer *hp, str
 	for (i = 0; i < DMANIC_CLASSES; i++) {
 		ack->stream[i].next = peer->tx[i].next - (how & 16 ? take(input) : 0);
 		ack->stream[i].reject = peer->rx[i].got.next + (how & 32 ? take(input) : 0);
-		if (how & 64)
+		if (how & 64) {
 			ack->stream[i].corrupt = peer->tx[i].una + take(input);
+			ack->stream[i].corrupt_units = take(input);
+		}
 	}
 	ack->stream[how >> 7].nr = nr;
 	for (i = 0; i < nr; i++) {

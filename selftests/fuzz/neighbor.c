@@ -290,7 +290,8 @@ static void some_ack(struct neighbor *n, struct dmanic_ack *ack)
 	for (class = 0; class < DMANIC_CLASSES; class++) {
 		ack->stream[class].next = some_number(n);
 		ack->stream[class].reject = some_number(n);
-		ack->stream[class].corrupt = below(n, 2) ? U64_MAX : some_number(n);
+		ack->stream[class].corrupt = some_number(n);
+		ack->stream[class].corrupt_units = below(n, 2) ? 0 : (u32)some_number(n);
 	}
 	ack->stream[below(n, DMANIC_CLASSES)].nr = nr;
 	for (i = 0; i < nr; i++) {

@@ -227,12 +227,12 @@ TEST(wire__ack)
 	struct dmanic_ack ack = {
 		.number = 1, .echo = 2, .held = 3, .window = 4, .duplicates = 5,
 		.mtu = 1500,
-		.stream = { { 10, 11, 12, 1 }, { 20, 21, U64_MAX, 2 } },
+		.stream = { { 10, 11, 12, 13, 1 }, { 20, 21, 22, 23, 2 } },
 		.range = { { 0, 7 }, { 5, 6 }, { 100, 200 } },
 	}, got = { 0 };
 	u32 length = dmanic_ack_encode(frame, 6, &ack), i;
 
-	ASSERT_EQ(length, 96 + 24);
+	ASSERT_EQ(length, 112 + 24);
 	ASSERT_EQ(decode(length), 0);
 	ASSERT_EQ(dmanic_ack_decode(frame, &head, &got), 0);
 	EXPECT(!memcmp(&got, &ack, sizeof(got)));
@@ -241,9 +241,12 @@ TEST(wire__ack)
 	EXPECT_EQ(field(45, 1), 2);
 	EXPECT_EQ(field(46, 2), 1500);
 	EXPECT_EQ(field(48, 8), 10);
-	EXPECT_EQ(field(72, 8), 20);
-	EXPECT_EQ(field(96, 4), 0);
-	EXPECT_EQ(field(100, 4), 7);
+	EXPECT_EQ(field(64, 8), 12);
+	EXPECT_EQ(field(72, 4), 13);
+	EXPECT_EQ(field(76, 4), 0);
+	EXPECT_EQ(field(80, 8), 20);
+	EXPECT_EQ(field(112, 4), 0);
+	EXPECT_EQ(field(116, 4), 7);
 	for (i = 24; i < length; i++) {
 		head.head_length = i;
 		EXPECT_EQ(dmanic_ack_decode(frame, &head, &got), DMANIC_DROP_SHORT);
@@ -251,10 +254,13 @@ TEST(wire__ack)
 	head.head_length = length + 8;
 	EXPECT_EQ(dmanic_ack_decode(frame, &head, &got), DMANIC_DROP_SHORT);
 	head.head_length = length;
-	frame[103] = 0;		/* an empty range */
+	frame[119] = 0;		/* an empty range */
 	EXPECT_EQ(dmanic_ack_decode(frame, &head, &got), DMANIC_DROP_BAD);
-	frame[103] = 7;
+	frame[119] = 7;
 	EXPECT_EQ(dmanic_ack_decode(frame, &head, &got), 0);
+	frame[79] = 1;		/* reserved */
+	EXPECT_EQ(dmanic_ack_decode(frame, &head, &got), DMANIC_DROP_TYPE);
+	frame[79] = 0;
 	frame[46] = 1;		/* an MTU below the least */
 	EXPECT_EQ(dmanic_ack_decode(frame, &head, &got), DMANIC_DROP_BAD);
 	frame[46] = 5;
@@ -454,7 +460,7 @@ TEST(wire__data_tells_what_was_received)
 	EXPECT_EQ(got.mtu, 1500);
 	EXPECT_EQ(got.stream[0].next, 6);
 	EXPECT_EQ(got.stream[1].reject, 9);
-	EXPECT_EQ(got.stream[1].corrupt, ~0ULL);
+	EXPECT_EQ(got.stream[1].corrupt_units, 0);
 	EXPECT_EQ(got.stream[0].nr + got.stream[1].nr, 0);
 	at = data.first;
 	ASSERT_EQ(dmanic_record_decode(frame, &head, &at, &record), 0);

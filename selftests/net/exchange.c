@@ -15,15 +15,15 @@
 #include "tools/common/size.h"
 
 static const char usage[] =
-"usage: nicrun -n RANKS exchange every|flood|watch [OPTION...]\n"
+"usage: nicrun -n RANKS exchange every|flood|watch|change [OPTION...]\n"
 "every: each rank writes to, reads from and counts at each other one; all bytes\n"
 "are compared. flood: all ranks write to rank 0. watch: rank 0 writes to the\n"
-"others until an operation fails.\n"
+"others until an operation fails. change: rank 1 writes to rank 0 what it changes.\n"
 "\n"
 "  --bytes SIZE   of an operation (64k)\n"
 "  --depth N      operations under way (16)\n"
 "  --rounds N     of every (4)\n"
-"  --time TIME    of flood (1s)\n"
+"  --time TIME    of flood and change (1s)\n"
 "  --wait TIME    longest wait for other ranks (60s)\n";
 
 void die(const struct exchange *x, const char *format, ...)
@@ -154,6 +154,7 @@ int main(int argc, char **argv)
 		void (*run)(struct exchange *x);
 	} jobs[] = {
 		{ "every", every_run }, { "flood", flood_run }, { "watch", watch_run },
+		{ "change", change_run },
 	};
 	struct exchange x = {
 		.bytes = 65536, .depth = 16, .rounds = 4,

@@ -7,6 +7,7 @@
  *	flood.c     all ranks to rank 0, for a time; how fast each is
  *	watch.c     rank 0 to the others until an operation fails; how, and after what
  *		    time
+ *	change.c    rank 1 to rank 0, of memory that it changes meanwhile
  *
  * nicrun starts the ranks, on one machine or on several. What goes wrong ends the
  * program with a sentence (die(), must()).
@@ -31,7 +32,7 @@
  * @bytes: of an operation
  * @depth: operations under way
  * @rounds: how often, for every.c
- * @time_ns: how long, for flood.c
+ * @time_ns: how long, for flood.c and change.c
  * @wait_ns: longest wait for others
  */
 struct exchange {
@@ -70,5 +71,6 @@ uint64_t pattern_differs(const void *memory, uint64_t bytes, unsigned int rank,
 void every_run(struct exchange *x);
 void flood_run(struct exchange *x);
 void watch_run(struct exchange *x);
+void change_run(struct exchange *x);
 
 #endif /* EXCHANGE_H */
