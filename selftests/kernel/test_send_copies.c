@@ -2,10 +2,10 @@
 /*
  * test_send_copies.c - with checksums off, no CPU touches what an ether device sends
  *
- * Owns: that claim. A word of what is sent is watched (watchpoint.h) while it goes
- * from one end of a veth pair to the other. There the receiver reads it from the very
- * page it was sent from, which is seen, so the watch works; nobody else may. Where the
- * sender has to touch it, for a checksum, or to gather blocks too small to be sent from
+ * Owns: that claim. Words of what is sent are watched (watchpoint.h), one after the
+ * other, while it goes from one end of a veth pair to the other. There the receiver reads
+ * it from the very page it was sent from, which is seen, so the watch works; nobody else
+ * may. Where the sender has to touch it, for a checksum, or to gather blocks too small to be sent from
  * where they are, that is seen, too.
  *
  *	cp0 (node 0)  <---- veth pair ---->  cp1 (node 1)
@@ -132,16 +132,23 @@ static struct dmanic_sqe sqe_blocks(const struct send_self *self, __u32 block)
 	return sqe;
 }
 
+/* Where frames, pages and the segment begin and end, and in the middle of them */
 TEST_F(send, a_segment_is_not_touched)
 {
+	static const unsigned long words[] = {
+		0, 1424, 4088, 4096, 65528, 65536, WATCHED, BYTES / 2 + 3016, BYTES - 8,
+	};
 	struct watchpoint seen;
 	struct dmanic_sqe sqe;
+	unsigned int i;
 
 	begin(self, "off");
 	fill(self->local.data, BYTES, 1);
 	sqe = sqe_write(self);
-	watch(self, &sqe, self->local.data + WATCHED, &seen);
-	expect_untouched(&seen);
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		watch(self, &sqe, self->local.data + words[i], &seen);
+		expect_untouched(&seen);
+	}
 	EXPECT_EQ(memcmp(self->local.data, self->target.data, BYTES), 0);
 }
 
