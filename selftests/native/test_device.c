@@ -254,6 +254,10 @@ TEST(error__limits)
 	refuse(EDQUOT, DMANIC_LIMIT_USER_SEGMENTS, 16385, 16384);
 	EXPECT_EQ(nic_segment_alloc(ctx, 1, &seg), -EDQUOT);
 	EXPECT_CONTAINS(nic_error_detail(ctx), "segments of one user");
+	refuse(EDQUOT, DMANIC_LIMIT_USER_PEERS, 193, 192);
+	EXPECT_EQ(nic_connect(ctx, 1, 2, 3, &remote), -EDQUOT);
+	EXPECT_CONTAINS(nic_error_detail(ctx),
+			"the limit of other nodes in use at once by one user on the device is 192 and this makes 193; wait until");
 	refuse(EDQUOT, DMANIC_LIMIT_IRQ_DEPTH, 2, 1);
 	EXPECT_EQ(nic_irq_create(ctx, 2, NIC_IRQ_STRICT, "n", NULL, &irq), -EDQUOT);
 	EXPECT_CONTAINS(nic_error_detail(ctx),
