@@ -60,13 +60,21 @@ static bool limit_inc_below(atomic_t *count, u32 max)
 	return true;
 }
 
-static int limit_refuse(atomic_t *count, u32 max, u32 limit,
-			struct dmanic_refusal *refusal)
+/**
+ * dmanic_limit_refuse() - tell that there may not be one more
+ * @count: how many there are
+ * @max: how many there may be
+ * @limit: DMANIC_LIMIT_* for the refusal
+ * @refusal: filled; may be NULL
+ *
+ * Return: -EDQUOT.
+ */
+int dmanic_limit_refuse(u32 count, u32 max, u32 limit, struct dmanic_refusal *refusal)
 {
 	if (refusal) {
 		refusal->limit = limit;
 		/* Somebody may have given one back since */
-		refusal->asked = max_t(u64, atomic_read(count), max) + 1;
+		refusal->asked = max_t(u64, count, max) + 1;
 		refusal->allowed = max;
 	}
 	return -EDQUOT;
@@ -86,7 +94,7 @@ int dmanic_limit_take(atomic_t *count, u32 max, u32 limit,
 {
 	if (limit_inc_below(count, max))
 		return 0;
-	return limit_refuse(count, max, limit, refusal);
+	return dmanic_limit_refuse(atomic_read(count), max, limit, refusal);
 }
 
 static void account_free(struct dmanic_account *account)
@@ -179,7 +187,8 @@ int dmanic_account_take(struct dmanic_ctx *ctx, enum dmanic_kind kind,
 	if (!limit_inc_below(mine, share)) {
 		/* Asked only now: it marks the caller as one who used it */
 		if (!capable(CAP_SYS_RESOURCE))
-			return limit_refuse(mine, share, limit->user, refusal);
+			return dmanic_limit_refuse(atomic_read(mine), share, limit->user,
+						   refusal);
 		atomic_inc(mine);
 	}
 	ret = dmanic_limit_take(&ctx->node->nr[kind], limit->max, limit->device,

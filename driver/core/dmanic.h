@@ -466,6 +466,7 @@ void dmanic_account_put(struct dmanic_node *node, struct dmanic_account *account
 int dmanic_account_take(struct dmanic_ctx *ctx, enum dmanic_kind kind,
 			struct dmanic_refusal *refusal);
 void dmanic_account_give(struct dmanic_ctx *ctx, enum dmanic_kind kind);
+int dmanic_limit_refuse(u32 count, u32 max, u32 limit, struct dmanic_refusal *refusal);
 int dmanic_limit_take(atomic_t *count, u32 max, u32 limit,
 		      struct dmanic_refusal *refusal);
 

@@ -380,9 +380,9 @@ void dmanic_ether_wakeups(struct work_struct *work);
 extern const struct dmanic_env dmanic_ether_env;
 
 /* ether_share.c; all but asking and account_gone under en->lock */
-bool dmanic_ether_share_possible(const struct ether_peer *ep,
-				 const struct dmanic_account *account,
-				 struct dmanic_refusal *refusal);
+int dmanic_ether_share_check(struct ether_node *en, u32 id,
+			     const struct dmanic_account *account,
+			     struct dmanic_refusal *refusal);
 void dmanic_ether_share_get(struct ether_peer *ep, const struct dmanic_account *account);
 void dmanic_ether_share_put(struct ether_peer *ep, const struct dmanic_account *account);
 struct dmanic_flow *dmanic_ether_share_asking(const struct ether_peer *ep,

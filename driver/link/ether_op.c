@@ -167,10 +167,12 @@ static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op 
 	*status = DMANIC_STATUS_CANCELLED;
 	if (dmanic_op_given_up(op))
 		return NULL;
+	*status = DMANIC_STATUS_LIMIT;
+	if (dmanic_ether_share_check(en, target->node, op->queue->ctx->account, NULL))
+		return NULL;
 	/* It was connected to once, but its peer may have become another's */
 	ep = dmanic_ether_peer_take(en, target->node, true);
-	*status = DMANIC_STATUS_LIMIT;
-	if (!ep || !dmanic_ether_share_possible(ep, op->queue->ctx->account, NULL))
+	if (!ep)
 		return NULL;
 	*status = DMANIC_STATUS_PEER_RESTARTED;
 	if (ep->peer.incarnation && ep->peer.incarnation != target->incarnation)

@@ -216,19 +216,18 @@ static struct ether_peer *peer_get(struct ether_node *en, u32 id,
 				   struct ether_peer **new, struct dmanic_refusal *refusal)
 {
 	struct ether_peer *ep;
+	int ret;
 
 	lockdep_assert_held(&en->lock);
 	if (en->stopped)
 		return ERR_PTR(-ENODEV);
+	ret = dmanic_ether_share_check(en, id, account, refusal);
+	if (ret)
+		return ERR_PTR(ret);
 	ep = dmanic_ether_peer_take(en, id, true);
-	if (!ep && en->nr_peers >= ETHER_PEERS_MAX) {
-		*refusal = (struct dmanic_refusal) {
-			.limit = DMANIC_LIMIT_PEERS,
-			.asked = ETHER_PEERS_MAX + 1,
-			.allowed = ETHER_PEERS_MAX,
-		};
-		return ERR_PTR(-EDQUOT);
-	}
+	if (!ep && en->nr_peers >= ETHER_PEERS_MAX)
+		return ERR_PTR(dmanic_limit_refuse(en->nr_peers, ETHER_PEERS_MAX,
+						   DMANIC_LIMIT_PEERS, refusal));
 	if (!ep && *new) {
 		ep = *new;
 		*new = NULL;
@@ -236,8 +235,6 @@ static struct ether_peer *peer_get(struct ether_node *en, u32 id,
 	}
 	if (!ep)
 		return ERR_PTR(-ENOMEM);
-	if (!dmanic_ether_share_possible(ep, account, refusal))
-		return ERR_PTR(-EDQUOT);
 	dmanic_ether_share_get(ep, account);
 	ep->users++;
 	return ep;

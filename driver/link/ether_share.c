@@ -21,29 +21,31 @@ static struct ether_share *share_of(const struct ether_peer *ep,
 }
 
 /**
- * dmanic_ether_share_possible() - may this user use the peer
- * @ep: the peer, under its node's lock
+ * dmanic_ether_share_check() - may this user use another node
+ * @en: this node, under its lock
+ * @id: of the other
  * @account: of the user
  * @refusal: filled if not; may be NULL
  *
- * Return: true when he does already, or uses not too many others.
+ * To be asked before a peer is taken: that may cost another one its place.
+ *
+ * Return: 0 when he does already, or uses not too many others; -EDQUOT.
  */
-bool dmanic_ether_share_possible(const struct ether_peer *ep,
-				 const struct dmanic_account *account,
-				 struct dmanic_refusal *refusal)
+int dmanic_ether_share_check(struct ether_node *en, u32 id,
+			     const struct dmanic_account *account,
+			     struct dmanic_refusal *refusal)
 {
 	const struct ether_user *user = account->link;
+	const struct ether_peer *ep;
 
-	lockdep_assert_held(&ep->en->lock);
-	if (share_of(ep, account)->users || user->nr_peers < SHARE_PEERS_MAX)
-		return true;
-	if (refusal)
-		*refusal = (struct dmanic_refusal) {
-			.limit = DMANIC_LIMIT_USER_PEERS,
-			.asked = SHARE_PEERS_MAX + 1,
-			.allowed = SHARE_PEERS_MAX,
-		};
-	return false;
+	lockdep_assert_held(&en->lock);
+	if (user->nr_peers < SHARE_PEERS_MAX)
+		return 0;
+	ep = dmanic_ether_peer_find(en, id);
+	if (ep && share_of(ep, account)->users)
+		return 0;
+	return dmanic_limit_refuse(user->nr_peers, SHARE_PEERS_MAX, DMANIC_LIMIT_USER_PEERS,
+				   refusal);
 }
 
 /**

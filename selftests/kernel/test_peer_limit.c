@@ -80,8 +80,9 @@ static unsigned int refused(unsigned int nr, __u32 limit, __u64 allowed)
 }
 
 FIXTURE(peers) {
-	struct node node;
-	struct node real;
+	struct node mine;	/* of one user */
+	struct node other;	/* of another */
+	struct node real;	/* what they may connect to */
 	struct segment target;
 };
 
@@ -90,10 +91,13 @@ FIXTURE_SETUP(peers)
 	if (!fabric_on_netdevs())
 		SKIP("only links over network devices have to find nodes");
 	node_allow(&fabric, 0);
-	self->node = node_open(&fabric, 0);
 	self->real = node_open(&fabric, 1);
 	self->target = segment_make(&self->real, 4096);
 	segment_export(&self->target, DMANIC_RIGHT_WRITE);
+	user_become(100000);
+	self->mine = node_open(&fabric, 0);
+	user_become(100001);
+	self->other = node_open(&fabric, 0);
 }
 
 FIXTURE_TEARDOWN(peers)
@@ -102,42 +106,32 @@ FIXTURE_TEARDOWN(peers)
 
 TEST_F_TIMEOUT(peers, one_user_does_not_need_them_all, 60)
 {
-	struct node mine, other;
 	unsigned int nr;
 
-	user_become(100000);
-	mine = node_open(&fabric, 0);
-	user_become(100001);
-	other = node_open(&fabric, 0);
-	seek_begin(&mine, &mine, USER_PEERS + 8);
+	seek_begin(&self->mine, &self->mine, USER_PEERS + 8);
 	/* Meanwhile there is room for others */
-	segment_connect(&other, &self->target);
+	segment_connect(&self->other, &self->target);
 	seek_end(USER_PEERS + 8);
 	nr = refused(USER_PEERS + 8, DMANIC_LIMIT_USER_PEERS, USER_PEERS);
 	EXPECT_GE(nr, 1);
 	EXPECT_LE(nr, 8);
 	/* And afterwards for him */
-	segment_connect(&mine, &self->target);
+	segment_connect(&self->mine, &self->target);
 	user_become(0);
 }
 
 TEST_F_TIMEOUT(peers, all_users_do_not_need_more, 60)
 {
-	struct node mine, other;
 	unsigned int nr;
 
-	user_become(100000);
-	mine = node_open(&fabric, 0);
-	user_become(100001);
-	other = node_open(&fabric, 0);
-	seek_begin(&mine, &other, MOST);
+	seek_begin(&self->mine, &self->other, MOST);
 	seek_end(MOST);
 	nr = refused(MOST, DMANIC_LIMIT_PEERS, PEERS);
 	EXPECT_GE(nr, 1);
 	/* One more: the real one, from before */
 	EXPECT_LE(nr, MOST - PEERS + 1);
-	segment_connect(&mine, &self->target);
-	segment_connect(&other, &self->target);
+	segment_connect(&self->mine, &self->target);
+	segment_connect(&self->other, &self->target);
 	user_become(0);
 }
 
