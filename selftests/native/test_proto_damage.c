@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Frames of a connection that were damaged on the way, whose bytes changed while
+ * they were sent, or that a hostile peer made up: nothing of them is believed.
+ *
+ * Sources: driver/proto/wire.c driver/proto/wire_data.c driver/proto/range.c
+ * Sources: driver/proto/host.c driver/proto/handshake.c driver/proto/peer.c
+ * Sources: driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
+ * Sources: driver/proto/receive.c driver/proto/later.c driver/proto/reply.c driver/proto/ack.c
+ * Sources: driver/proto/loss.c driver/proto/rate.c
+ */
+#include "proto_pair.h"
+#include "unit.h"
+
+static u8 source[PAIR_MEMORY];
+static struct dmanic_xfer xfer[20];
+
+static void begin_with(u32 features)
+{
+	struct dmanic_proto_config config = { .features = features };
+	u32 i;
+
+	for (i = 0; i < sizeof(source); i++)
+		source[i] = i * 7 + i / 256;
+	pair_begin_with(config);
+	pair_connect();
+}
+
+static struct dmanic_xfer *put(u32 i, u64 length, u64 offset)
+{
+	xfer[i] = pair_write(source + offset, length, offset);
+	pair_submit(0, &xfer[i]);
+	return &xfer[i];
+}
+
+/* ---- payload checksums ---- */
+
+TEST(damage__corrupt_payload_is_not_placed)
+{
+	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
+	put(0, 1000, 0);
+	pair_pump(0);
+	pair[0].sent[0].bytes[pair[0].sent[0].length - 1] ^= 1;
+	pair_deliver(0, 0);
+	EXPECT_EQ(pair[1].placed, 0);
+	EXPECT_EQ(pair[1].host.stats.dropped[DMANIC_DROP_CORRUPT], 1);
+	pair_drop(0, 0);
+	pair_run(PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT(!memcmp(pair[1].memory, source, 1000));
+	pair_end();
+}
+
+/*
+ * A program that writes to what it sends, and a bad cable: others on the same way are
+ * not to send less for that
+ */
+TEST(damage__corruption_is_no_sign_of_a_queue)
+{
+	u64 window;
+	u32 i, k;
+
+	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
+	window = pair[0].peer->rate.window;
+	for (i = 0; i < 20; i++) {
+		put(0, 1000, 0);
+		pair_pump(0);
+		for (k = 0; k < pair[0].nr_sent; k++)
+			pair[0].sent[k].bytes[pair[0].sent[k].length - 1] ^= 1;
+		pair_run(PAIR_MS);
+	}
+	EXPECT(pair[1].host.stats.dropped[DMANIC_DROP_CORRUPT] >= 20);
+	EXPECT_EQ(pair[0].completed, 20);
+	EXPECT_EQ(pair[0].peer->rate.loss, 0);
+	EXPECT(pair[0].peer->rate.window >= window);
+	pair_end();
+}
+
+/* Many frames in a row, of each of which something is wrong: all are told, at once */
+TEST(damage__every_corrupt_frame_is_told)
+{
+	u64 begun;
+	u32 i, k;
+
+	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
+	for (i = 0; i < 8; i++) {
+		begun = pair_now += PAIR_MS;
+		put(0, 60000, 0);
+		pair_pump(0);
+		EXPECT(pair[0].nr_sent > 1);
+		for (k = 0; k < pair[0].nr_sent; k++)
+			pair[0].sent[k].bytes[pair[0].sent[k].length - 1] ^= 1;
+		/* They come before this node sends anything */
+		for (k = pair[0].nr_sent; k; k--) {
+			pair_deliver(0, 0);
+			pair_drop(0, 0);
+		}
+		pair_settle();
+		/* No time-out was needed, nor anything else that takes time */
+		EXPECT_EQ(pair_now, begun);
+		EXPECT_EQ(pair[0].completed, i + 1);
+	}
+	EXPECT_EQ(pair[0].host.stats.timeouts, 0);
+	EXPECT_EQ(pair[0].peer->rate.loss, 0);
+	pair_end();
+}
+
+/* A bridge may loop an ACK: only the first time it tells something */
+TEST(damage__old_ack_of_corruption_does_nothing)
+{
+	struct pair_frame ack;
+	u64 lost;
+	u32 i;
+
+	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
+	put(0, 1000, 0);
+	pair_pump(0);
+	pair[0].sent[0].bytes[pair[0].sent[0].length - 1] ^= 1;
+	pair_deliver(0, 0);
+	pair_drop(0, 0);
+	pair_pump(1);
+	ASSERT_EQ(pair_type(1, 0), DMANIC_WIRE_ACK);
+	ack = pair[1].sent[0];
+	pair[1].nr_sent--;
+	pair_feed(0, ack.from, ack.bytes, ack.length);
+	lost = pair[0].host.stats.lost;
+	EXPECT_EQ(lost, 1);
+	for (i = 0; i < 20; i++) {
+		pair_pump(0);
+		pair_feed(0, ack.from, ack.bytes, ack.length);
+	}
+	EXPECT_EQ(pair[0].host.stats.lost, lost);
+	free(ack.bytes);
+	pair_run(PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	pair_end();
+}
+
+TEST(damage__source_that_changes_fails_alone)
+{
+	struct pair_frame *frame;
+	u32 i;
+
+	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
+	put(0, 300, 0);
+	put(1, 300, 1000)->notifies = true;
+	put(2, 300, 2000);
+	for (i = 0; i < 100 && pair[0].completed < 3; i++) {
+		pair_pump(0);
+		while (pair[0].nr_sent) {
+			frame = &pair[0].sent[0];
+			/* The bytes of the second are wrong wherever they are */
+			if (memmem(frame->bytes, frame->length, source + 1000, 300))
+				frame->bytes[frame->length - 1] ^= 1;
+			pair_deliver(0, 0);
+			pair_drop(0, 0);
+		}
+		while (pair[1].nr_sent) {
+			pair_deliver(1, 0);
+			pair_drop(1, 0);
+		}
+		pair_wait(PAIR_MS);
+	}
+	EXPECT_EQ(pair[0].completed, 3);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT_EQ(xfer[1].status, DMANIC_STATUS_SOURCE_CHANGED);
+	EXPECT_EQ(xfer[2].status, 0);
+	EXPECT_EQ(pair[1].notified, 0);
+	EXPECT_EQ(pair[1].placed, 600);
+	pair_end();
+}
+
+/* ---- from a hostile peer ---- */
+
+static void hostile_data(u64 seq, const struct dmanic_record *record, u32 payload)
+{
+	struct dmanic_data data = { .seq = seq, .records = 1 };
+	u8 bytes[2048] = { 0 };
+	u32 at = dmanic_record_encode(bytes, dmanic_data_begin(bytes, false), record);
+
+	dmanic_data_end(bytes, at, 0, pair[0].peer->local_tag, &data, payload);
+	dmanic_data_seal(bytes, NULL);
+	pair_feed(0, pair[1].address, bytes, at + payload);
+}
+
+TEST(damage__hostile_records_are_counted)
+{
+	struct dmanic_record record = { .type = DMANIC_RECORD_WRITE, .length = 100,
+					.segment = 1, .key = PAIR_KEY };
+	u64 *dropped = pair[0].host.stats.dropped;
+	u64 next;
+
+	begin_with(0);
+	next = pair[0].peer->rx[DMANIC_BULK].got.next;
+	hostile_data(next + DMANIC_REACH, &record, 100);
+	hostile_data(U64_MAX - 10, &record, 100);
+	EXPECT_EQ(dropped[DMANIC_DROP_WINDOW], 2);
+	hostile_data(next, &record, 99);
+	hostile_data(next, &record, 101);
+	record.op = 0xffff;
+	hostile_data(next, &record, 100);
+	EXPECT_EQ(dropped[DMANIC_DROP_BAD], 3);
+	EXPECT_EQ(pair[0].peer->rx[DMANIC_BULK].got.next, next);
+	/* For no operation of ours: received, and that is all */
+	record = (struct dmanic_record) { .type = DMANIC_RECORD_RESULT, .op = 5 };
+	hostile_data(next, &record, 0);
+	EXPECT_EQ(dropped[DMANIC_DROP_UNKNOWN_OP], 1);
+	EXPECT_EQ(pair[0].peer->rx[DMANIC_BULK].got.next, next + 1);
+	EXPECT_EQ(pair[0].placed, 0);
+	pair_end();
+}
+
+/* There is room for one RESULT of each id, whatever comes under it */
+TEST(damage__hostile_id_is_answered_once)
+{
+	struct dmanic_record record = { .type = DMANIC_RECORD_ATOMIC,
+					.opcode = DMANIC_OP_FETCH_ADD, .op = 3,
+					.segment = 1, .key = PAIR_KEY };
+	u64 next;
+
+	begin_with(0);
+	next = pair[0].peer->rx[DMANIC_BULK].got.next;
+	hostile_data(next, &record, 0);
+	EXPECT_EQ(pair[0].atomics, 1);
+	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].results, 1);
+	record = (struct dmanic_record) { .type = DMANIC_RECORD_WRITE, .op = 3,
+					  .segment = 1, .key = ~PAIR_KEY, .length = 8 };
+	hostile_data(next + 1, &record, 8);
+	EXPECT_EQ(pair[0].peer->rx[DMANIC_BULK].got.next, next + 9);
+	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].results, 1);
+	/* Honest under another id: refused as ever */
+	record.op = 4;
+	hostile_data(next + 9, &record, 8);
+	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].results, 2);
+	pair_end();
+}
+
+/* That an operation may yet be refused is believed for a while */
+TEST(damage__who_owes_forever_is_given_up)
+{
+	struct dmanic_ack ack = { .number = 1000, .window = 10000, .mtu = 1500 };
+	u8 bytes[1024];
+	u32 length;
+
+	begin_with(0);
+	put(0, 100, 0);
+	pair_pump(0);
+	while (pair[0].nr_sent)
+		pair_drop(0, 0);
+	ack.held = U32_MAX;
+	ack.stream[DMANIC_BULK].next = pair[0].peer->tx[DMANIC_BULK].next;
+	ack.stream[DMANIC_BULK].reject = pair[0].peer->rx[DMANIC_BULK].got.next + 1000;
+	length = dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack);
+	pair_feed(0, pair[1].address, bytes, length);
+	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].una, pair[0].peer->tx[DMANIC_BULK].next);
+	pair_run(1000 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 0);
+	pair_run(9000 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	pair_end();
+}
+
+TEST(damage__ack_of_what_was_not_sent)
+{
+	struct dmanic_ack ack = { .number = 1000, .window = 1, .mtu = 1500 };
+	struct dmanic_tx *tx;
+	u8 bytes[1024];
+	u32 length;
+
+	begin_with(0);
+	tx = &pair[0].peer->tx[DMANIC_BULK];
+	ack.stream[DMANIC_BULK].next = tx->next + 1;
+	length = dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack);
+	pair_feed(0, pair[1].address, bytes, length);
+	EXPECT_EQ(pair[0].host.stats.dropped[DMANIC_DROP_BAD], 1);
+	EXPECT(pair[0].peer->granted > 1);
+	ack.stream[DMANIC_BULK].next = tx->next;
+	ack.stream[DMANIC_BULK].reject = U64_MAX;
+	length = dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack);
+	pair_feed(0, pair[1].address, bytes, length);
+	EXPECT_EQ(pair[0].host.stats.dropped[DMANIC_DROP_BAD], 2);
+	put(0, 100, 0);
+	pair_run(PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	pair_end();
+}
