@@ -12,6 +12,9 @@
 
 static_assert(DMANIC_WIRE_NAME == DMANIC_PUBLISH_MAX);
 static_assert(DMANIC_WIRE_NOBODY == DMANIC_NO_NODE);
+static_assert(DMANIC_REFUSED_VERSION == (int)DMANIC_REFUSE_VERSION &&
+	      DMANIC_REFUSED_ID == (int)DMANIC_REFUSE_IN_USE &&
+	      DMANIC_REFUSED_ROOM == (int)DMANIC_REFUSE_BUSY);
 static_assert(DMANIC_EXPORT_SEGMENT == 0 && DMANIC_EXPORT_IRQ == 1);
 
 struct workqueue_struct *dmanic_ether_wq;
@@ -116,6 +119,8 @@ static bool ether_peer_info(struct dmanic_node *node, u32 which,
 			.incarnation = ep->peer.incarnation,
 			.mtu = ep->peer.mtu,
 			.frame = ep->peer.super,
+			.received = ep->peer.largest,
+			.refused = ep->peer.refused,
 			.crc = ep->peer.features & DMANIC_WIRE_PAYLOAD_CRC,
 			.rtt_ns = ep->peer.rate.srtt,
 			.window = ep->peer.rate.window,

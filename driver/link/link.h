@@ -64,6 +64,8 @@ struct dmanic_ether_info {
  * @incarnation: of it
  * @mtu: longest frame of both
  * @frame: longest frame handed to the device: it is cut, unless the path carries it whole
+ * @received: longest that came from it: more than the MTU, the path carries large frames whole
+ * @refused: enum dmanic_refused
  * @crc: both have checksums of data on
  * @rtt_ns: smoothed round trip
  * @window: bytes that may be under way
@@ -77,6 +79,8 @@ struct dmanic_peer_info {
 	u64 incarnation;
 	u32 mtu;
 	u32 frame;
+	u32 received;
+	u32 refused;
 	bool crc;
 	u64 rtt_ns;
 	u64 window;

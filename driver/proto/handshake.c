@@ -286,6 +286,7 @@ static void handshake_pair(struct dmanic_peer *peer, const struct dmanic_frame *
 	peer->remote_tag = hello->tag;
 	peer->address = frame->from;
 	peer->incarnation = hello->incarnation;
+	peer->largest = 0;
 	peer->their_mtu = hello->mtu;
 	dmanic_peer_set_mtu(peer);
 	peer->features = config->features & hello->features;

@@ -364,6 +364,7 @@ static enum dmanic_drop host_connected(struct dmanic_host *host,
 		peer->ack_now = true;
 		return DMANIC_DROP_NONE;
 	case DMANIC_WIRE_DATA:
+		peer->largest = max(peer->largest, frame->length);
 		drop = dmanic_receive_data(peer, frame, head, now);
 		/* An ACK tells of one: of some in a row each is told */
 		if (drop == DMANIC_DROP_CORRUPT)

@@ -704,6 +704,7 @@ enum dmanic_peer_state {
  * @path_at: when one of these was found out
  * @mtu: least of these
  * @super: longest frame to hand to the link
+ * @largest: longest frame of data that came from it in this connection
  * @features: of both
  * @operations: ids we may use
  * @refused: enum dmanic_refusal_reason of the last REFUSE of this attempt, 0: none
@@ -786,6 +787,7 @@ struct dmanic_peer {
 	u64 path_at;
 	u32 mtu;
 	u32 super;
+	u32 largest;
 	u32 features;
 	u32 operations;
 	u8 refused;

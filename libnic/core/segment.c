@@ -220,6 +220,9 @@ static const char *connect_cause(int ret, bool irq, bool by_name)
 		  "nothing is published by that name now; give a time-out to wait for it" },
 		{ -ETIME, NULL,
 		  "nothing was published by that name in time; does the other side run?" },
+		{ -EOPNOTSUPP,
+		  "the node there speaks other versions of the protocol; install the same dmanic.ko on both",
+		  "the node there speaks other versions of the protocol; install the same dmanic.ko on both" },
 		{ -EACCES, "the key is wrong",
 		  "it was published with another secret; do both sides have the same NIC_SECRET?" },
 	};

@@ -29,6 +29,7 @@
 #define NODES		8U
 #define ETHERTYPE	0x88b5
 #define ANSWER_MS	2000
+#define REFUSE_MS	20000
 
 static const char usage[] =
 "usage: neighbor --netdev IF --to ADDRESS [OPTION...]\n"
@@ -40,7 +41,8 @@ static const char usage[] =
 "  --version N     only ask for a connection in that version, of node 0, and print\n"
 "                  how that is answered\n"
 "  --connect N     connect N times, each as another node, to node 0, and ask for\n"
-"                  something without taking the answer; then be silent\n";
+"                  something without taking the answer; then be silent\n"
+"  --refuse N      be node N, of a later version: refuse who looks for it, once\n";
 
 /**
  * struct gso_header - what stands before a frame (struct virtio_net_hdr)
@@ -484,6 +486,33 @@ static int ask(struct neighbor *n, u8 version)
 	return 1;
 }
 
+/* Return: 0 when somebody looked for it */
+static int refuse(struct neighbor *n, u32 node)
+{
+	const struct dmanic_refuse refusal = {
+		.node = node, .reason = DMANIC_REFUSE_VERSION,
+		.version_min = DMANIC_WIRE_MAX + 1, .version_max = DMANIC_WIRE_MAX + 1,
+	};
+	struct frame *asked = &n->heard[0];
+	struct dmanic_hello hello;
+	struct dmanic_head head;
+
+	while (device_hear(n, REFUSE_MS, asked)) {
+		const u8 *frame = asked->bytes + ETHERNET;
+		u32 length = asked->length - ETHERNET;
+
+		if (dmanic_head_decode(frame, length, length, &head) ||
+		    head.type != DMANIC_WIRE_HELLO ||
+		    dmanic_hello_decode(frame, &head, &hello) || hello.to != node)
+			continue;
+		send_own(n, dmanic_refuse_encode(body(n), 0, &refusal));
+		puts("refused");
+		return 0;
+	}
+	puts("nobody looked for it");
+	return 1;
+}
+
 /* ---- many nodes ---- */
 
 #define CROWD_FIRST	100000U		/* node id */
@@ -572,12 +601,14 @@ int main(int argc, char **argv)
 		{ "listen", no_argument, NULL, 'l' },
 		{ "version", required_argument, NULL, 'v' },
 		{ "connect", required_argument, NULL, 'c' },
+		{ "refuse", required_argument, NULL, 'r' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
 	static struct neighbor neighbor;
 	const char *netdev = NULL, *to = NULL;
 	unsigned long frames = 1000, version = 0, nodes = 0;
+	long refused = -1;
 	bool hear = false;
 	int option;
 
@@ -605,6 +636,9 @@ int main(int argc, char **argv)
 		case 'c':
 			nodes = strtoul(optarg, NULL, 0);
 			break;
+		case 'r':
+			refused = strtol(optarg, NULL, 0);
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			return 0;
@@ -621,6 +655,8 @@ int main(int argc, char **argv)
 	device_open(&neighbor, netdev);
 	if (version)
 		return ask(&neighbor, (u8)version);
+	if (refused >= 0)
+		return refuse(&neighbor, (u32)refused);
 	if (nodes) {
 		crowd(&neighbor, (u32)nodes);
 		return 0;

@@ -296,4 +296,65 @@ TEST_F(news, removal_wakes_who_polls)
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
 }
 
+/* ---- peers of an ether device ---- */
+
+FIXTURE(peers) {
+	struct fabric own;
+	struct node node;
+	struct node other;
+	int told;	/* eventfd of node */
+};
+
+FIXTURE_SETUP(peers)
+{
+	if (!fabric_on_netdevs())
+		SKIP("nodes of a loop link need not find each other");
+	fabric_make(&self->own, "a", 2, NULL);
+	self->node = node_open(&self->own, 0);
+	self->other = node_open(&self->own, 1);
+	self->told = eventfd(0, EFD_NONBLOCK);
+	ASSERT_EQ(tell(self->node.fd, self->told), 0);
+}
+
+FIXTURE_TEARDOWN(peers)
+{
+}
+
+static void is_told(struct peers_self *self, __u32 event)
+{
+	struct dmanic_news news;
+
+	ASSERT_EQ(look(self->node.fd, (int)(slow_ns(20000) / MS_NS)), POLLIN);
+	EXPECT_EQ(counted(self->told), 1);
+	ASSERT_EQ(take(self->node.fd, &news, 1), 1);
+	EXPECT_EQ(news.event, event);
+	EXPECT_EQ(news.node, self->other.id);
+}
+
+TEST_F_TIMEOUT(peers, poll_and_an_eventfd_tell_of_them, 60)
+{
+	struct segment segment = segment_make(&self->other, 4096);
+	char name[DMANIC_NAME_MAX];
+
+	EXPECT_EQ(look(self->node.fd, 0), 0);
+	segment_export(&segment, DMANIC_RIGHT_WRITE);
+	segment_connect(&self->node, &segment);
+	is_told(self, DMANIC_EVENT_PEER_UP);
+	fabric_name(&self->own, 1, name);
+	ASSERT_EQ(device_delete(name, true), 0);
+	is_told(self, DMANIC_EVENT_PEER_DOWN);
+	EXPECT_EQ(look(self->node.fd, 0), 0);
+}
+
+TEST_F_TIMEOUT(peers, the_end_of_the_own_device_wakes_who_polls, 60)
+{
+	char name[DMANIC_NAME_MAX];
+
+	fabric_name(&self->own, 0, name);
+	ASSERT_EQ(device_delete(name, true), 0);
+	EXPECT_EQ(look(self->node.fd, (int)(slow_ns(20000) / MS_NS)) &
+			  (POLLERR | POLLHUP), POLLERR | POLLHUP);
+	EXPECT_EQ(counted(self->told), 1);
+}
+
 FABRIC_TEST_MAIN_NONE()

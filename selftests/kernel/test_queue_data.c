@@ -424,7 +424,7 @@ TEST_F_TIMEOUT(data, batches_of_small_ones_move_exactly, 120)
 					  self->handle, 0, 0);
 
 	if (fabric_on_netdevs())
-		SKIP("writes that overlap may be placed in another order");
+		SKIP("a READ may be answered after the WRITEs behind it were placed");
 	ASSERT_TRUE(twins.local && twins.remote);
 	fill(self->local.data, SIDE, 1);
 	fill(self->remote.data, SIDE, 2);

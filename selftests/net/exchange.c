@@ -15,15 +15,17 @@
 #include "tools/common/size.h"
 
 static const char usage[] =
-"usage: nicrun -n RANKS exchange every|flood|watch|change [OPTION...]\n"
+"usage: nicrun -n RANKS exchange every|flood|watch|change|reach [OPTION...]\n"
 "every: each rank writes to, reads from and counts at each other one; all bytes\n"
 "are compared. flood: all ranks write to rank 0. watch: rank 0 writes to the\n"
 "others until an operation fails. change: rank 1 writes to rank 0 what it changes.\n"
+"reach: one rank, alone, connects to node --to, and prints why it could not.\n"
 "\n"
 "  --bytes SIZE   of an operation (64k)\n"
 "  --depth N      operations under way (16)\n"
 "  --rounds N     of every (4)\n"
 "  --time TIME    of flood and change (1s)\n"
+"  --to NODE      of reach (1)\n"
 "  --wait TIME    longest wait for other ranks (60s)\n";
 
 void die(const struct exchange *x, const char *format, ...)
@@ -117,6 +119,7 @@ static void options(struct exchange *x, int argc, char **argv)
 		{ "depth", required_argument, NULL, 'd' },
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "time", required_argument, NULL, 't' },
+		{ "to", required_argument, NULL, 'n' },
 		{ "wait", required_argument, NULL, 'w' },
 		{ NULL, 0, NULL, 0 }
 	};
@@ -125,7 +128,7 @@ static void options(struct exchange *x, int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
 		const char *why = c == 'b' ? size_parse(optarg, &value) :
-				  c == 'd' || c == 'r' ?
+				  c == 'd' || c == 'r' || c == 'n' ?
 					count_parse(optarg, 1000000, &value) :
 				  c == '?' ? "?" : time_parse(optarg, &value);
 
@@ -138,6 +141,8 @@ static void options(struct exchange *x, int argc, char **argv)
 			x->depth = (unsigned int)value;
 		else if (c == 'r')
 			x->rounds = (unsigned int)value;
+		else if (c == 'n')
+			x->to = (uint32_t)value;
 		else if (c == 't')
 			x->time_ns = value;
 		else
@@ -154,10 +159,10 @@ int main(int argc, char **argv)
 		void (*run)(struct exchange *x);
 	} jobs[] = {
 		{ "every", every_run }, { "flood", flood_run }, { "watch", watch_run },
-		{ "change", change_run },
+		{ "change", change_run }, { "reach", reach_run },
 	};
 	struct exchange x = {
-		.bytes = 65536, .depth = 16, .rounds = 4,
+		.to = 1, .bytes = 65536, .depth = 16, .rounds = 4,
 		.time_ns = NS_PER_S, .wait_ns = 60 * NS_PER_S,
 	};
 	size_t i;
@@ -171,7 +176,7 @@ int main(int argc, char **argv)
 	must(&x, nic_team_init(x.ctx, x.wait_ns, &x.team), "join");
 	x.rank = nic_team_rank(x.team);
 	x.size = nic_team_size(x.team);
-	if (x.size < 2)
+	if (x.size < 2 && jobs[i].run != reach_run)
 		die(&x, "needs two ranks at least: nicrun -n 2 …");
 	must(&x, nic_queue_create(x.ctx, 1024, &x.queue), "make a queue");
 	jobs[i].run(&x);

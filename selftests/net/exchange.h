@@ -8,6 +8,7 @@
  *	watch.c     rank 0 to the others until an operation fails; how, and after what
  *		    time
  *	change.c    rank 1 to rank 0, of memory that it changes meanwhile
+ *	reach.c     one rank to a node that is none; how that ends
  *
  * nicrun starts the ranks, on one machine or on several. What goes wrong ends the
  * program with a sentence (die(), must()).
@@ -29,6 +30,7 @@
  * @rank: which it is
  * @size: how many there are
  * @queue: to all others
+ * @to: node, for reach.c
  * @bytes: of an operation
  * @depth: operations under way
  * @rounds: how often, for every.c
@@ -41,6 +43,7 @@ struct exchange {
 	unsigned int rank;
 	unsigned int size;
 	struct nic_queue *queue;
+	uint32_t to;
 	uint64_t bytes;
 	unsigned int depth;
 	unsigned int rounds;
@@ -72,5 +75,6 @@ void every_run(struct exchange *x);
 void flood_run(struct exchange *x);
 void watch_run(struct exchange *x);
 void change_run(struct exchange *x);
+void reach_run(struct exchange *x);
 
 #endif /* EXCHANGE_H */

@@ -218,6 +218,8 @@ static void load_post(struct sim_op *op)
 		xfer->incarnation = flow->peer->incarnation;
 	load_kind(op);
 	load_bad(op);
+	free(op->came);
+	op->came = xfer->kind == DMANIC_XFER_READ ? calloc(1, xfer->length / 8 + 1) : NULL;
 	if (sim.config.over)
 		sim_over_post(op);
 	dmanic_peer_submit(flow->peer->peer, &flow->flow, xfer, sim.now);

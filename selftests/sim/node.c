@@ -358,6 +358,8 @@ static void node_place_read(struct dmanic_peer *peer, struct dmanic_xfer *xfer,
 	u64 from, serial = read_serial(peer->node);
 	u32 i;
 
+	SIM_CHECK(position + length <= xfer->length && length <= xfer->length,
+		  "operation %llu: read beyond its end", op->serial);
 	SIM_CHECK(op->busy, "read after the end of operation %llu", op->serial);
 	for (i = 0; i < length; i++, position++) {
 		from = position;
@@ -366,9 +368,11 @@ static void node_place_read(struct dmanic_peer *peer, struct dmanic_xfer *xfer,
 			       position % xfer->block;
 		SIM_CHECK(payload->bytes[at + i] == sim_byte(serial, xfer->offset + from),
 			  "operation %llu: read wrong byte %llu", op->serial, position);
+		SIM_CHECK(!(op->came[position / 8] & 1 << position % 8),
+			  "operation %llu: read byte %llu twice", op->serial, position);
+		op->came[position / 8] |= 1 << position % 8;
 	}
 	op->arrived += length;
-	SIM_CHECK(op->arrived <= xfer->length, "operation %llu: read twice", op->serial);
 }
 
 static void node_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)

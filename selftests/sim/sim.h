@@ -123,6 +123,7 @@ struct sim_op {
 	u64 rest_until;	/* after a failure: old frames may still arrive */
 	u64 placed;	/* bytes at the target */
 	u64 arrived;	/* bytes a READ brought */
+	u8 *came;	/* which: a bit for each */
 	u32 raised;	/* its notify */
 	u32 done;	/* an atomic, at the target */
 	u64 found;	/* what it found there */

@@ -427,7 +427,7 @@ void sim_world_end(void)
 {
 	struct sim_peer *peer;
 	struct event event;
-	u32 i, k;
+	u32 i, k, op;
 
 	while (heap_nr) {
 		event = event_take();
@@ -441,6 +441,8 @@ void sim_world_end(void)
 			for (k = 0; peer->flow && k < sim.config.flows; k++) {
 				free(peer->flow[k].wanted);
 				free(peer->flow[k].owner);
+				for (op = 0; op < SIM_DEPTH; op++)
+					free(peer->flow[k].op[op].came);
 			}
 			free(peer->flow);
 			free(peer->peer);

@@ -252,6 +252,18 @@ const char *device_peer_state(const struct device *device)
 	return name_of(names, ARRAY_SIZE(names), device->peer[DMANIC_PEER_A_STATE]);
 }
 
+const char *device_peer_refused(const struct device *device)
+{
+	static const char *const names[] = {
+		[DMANIC_REFUSED_VERSION] = "no version in common",
+		[DMANIC_REFUSED_ID] = "id is another's",
+		[DMANIC_REFUSED_ROOM] = "no room",
+	};
+	uint64_t refused = device->peer[DMANIC_PEER_A_REFUSED];
+
+	return refused ? name_of(names, ARRAY_SIZE(names), refused) : NULL;
+}
+
 const char *device_dma_state(const struct device *device)
 {
 	static const char * const states[] = {

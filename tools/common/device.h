@@ -90,6 +90,8 @@ bool device_has_fault(const struct device *device);
 /* What becomes of its large frames; what is with a peer */
 const char *device_path(const struct device *device);
 const char *device_peer_state(const struct device *device);
+/* NULL: it does not refuse this node */
+const char *device_peer_refused(const struct device *device);
 
 /* What became of its DMA engine, for people */
 const char *device_dma_state(const struct device *device);

@@ -118,6 +118,7 @@ static const struct member peer_members[] = {
 	{ "rtt_ns", DMANIC_PEER_A_RTT_NS },
 	{ "window_bytes", DMANIC_PEER_A_WINDOW },
 	{ "frame_bytes", DMANIC_PEER_A_FRAME },
+	{ "received_bytes", DMANIC_PEER_A_RECEIVED },
 	{ "crc", DMANIC_PEER_A_CRC },
 	{ "degraded", DMANIC_PEER_A_DEGRADED },
 };
@@ -461,22 +462,26 @@ static void peers_table(const struct devices *devices)
 	static const struct column columns[] = {
 		{ "NAME", true }, { "PEER", false }, { "STATE", true },
 		{ "ADDRESS", true }, { "MTU [B]", false }, { "FRAME [B]", false },
-		{ "CRC", true }, { "RTT", false }, { "WINDOW [B]", false },
+		{ "CAME [B]", false }, { "CRC", true }, { "RTT", false }, { "WINDOW [B]", false },
 		{ "INCARNATION", false },
 	};
 	struct table *table = table_create(columns, ARRAY_SIZE(columns));
 	const struct device *device = devices->device;
 	const struct device *end = device + devices->n;
 	char text[SIZE_TEXT];
+	const char *refused;
 
 	for (; device < end; device++) {
 		table_cell(table, "%s", device->name);
 		cell_number(table, device->peer[DMANIC_PEER_A_NODE]);
-		table_cell(table, "%s%s", device_peer_state(device),
-			   device->peer[DMANIC_PEER_A_DEGRADED] ? ", degraded" : "");
+		refused = device_peer_refused(device);
+		table_cell(table, "%s%s%s%s", device_peer_state(device),
+			   device->peer[DMANIC_PEER_A_DEGRADED] ? ", degraded" : "",
+			   refused ? ", refuses: " : "", refused ? refused : "");
 		table_cell(table, "%s", *device->address ? device->address : "-");
 		cell_number(table, device->peer[DMANIC_PEER_A_MTU]);
 		cell_number(table, device->peer[DMANIC_PEER_A_FRAME]);
+		cell_number(table, device->peer[DMANIC_PEER_A_RECEIVED]);
 		table_cell(table, "%s", device->peer[DMANIC_PEER_A_CRC] ? "on" : "off");
 		table_cell(table, "%s",
 			   time_print((double)device->peer[DMANIC_PEER_A_RTT_NS], text));
@@ -497,6 +502,9 @@ void show_peers(struct nicctl *ctl, const struct devices *devices)
 		result = report_add_result(ctl->report);
 		report_add_text(result, "name", devices->device[i].name);
 		report_add_text(result, "state", device_peer_state(&devices->device[i]));
+		if (device_peer_refused(&devices->device[i]))
+			report_add_text(result, "refuses",
+					device_peer_refused(&devices->device[i]));
 		report_add_text(result, "address", devices->device[i].address);
 		put_members(result, peer_members, ARRAY_SIZE(peer_members),
 			    devices->device[i].peer);

@@ -144,6 +144,8 @@ enum dmanic_peer_attr {
 	DMANIC_PEER_A_CRC,		/* u32: 1: both have checksums of data on */
 	DMANIC_PEER_A_DEGRADED,		/* u32: enum dmanic_degraded */
 	DMANIC_PEER_A_RIVAL_NS,		/* u64: so long ago another claimed its id; absent: never */
+	DMANIC_PEER_A_RECEIVED,		/* u32: longest frame of data that came from it */
+	DMANIC_PEER_A_REFUSED,		/* u32: enum dmanic_refused */
 	__DMANIC_PEER_A_MAX,
 };
 
@@ -154,6 +156,14 @@ enum dmanic_peer_link {
 	DMANIC_PEER_LINK_OPENING = 1,
 	DMANIC_PEER_LINK_PAIRED = 2,	/* a moment before it is open */
 	DMANIC_PEER_LINK_OPEN = 3,
+};
+
+/* Why a node does not let this one connect, as it said last */
+enum dmanic_refused {
+	DMANIC_REFUSED_NOT = 0,		/* it lets it, or says nothing */
+	DMANIC_REFUSED_VERSION = 1,	/* no version of the protocol in common */
+	DMANIC_REFUSED_ID = 2,		/* it knows this node's id as another's */
+	DMANIC_REFUSED_ROOM = 3,	/* it has no room for another node */
 };
 
 /* Frames that get lost on the way to a node, while shorter ones do not */
