@@ -290,6 +290,7 @@ struct ether_queue {
  * @of_peer: in ep->ops
  * @resume: in en->resumed
  * @list_status: LIST: how it ends after what is under way
+ * @begun: some of it was with the protocol
  * @local: LIST that reads: where the bytes under way go
  */
 struct ether_op {
@@ -300,6 +301,7 @@ struct ether_op {
 	struct list_head of_peer;
 	struct list_head resume;
 	u32 list_status;
+	bool begun;
 	u64 local;
 };
 

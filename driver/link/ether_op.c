@@ -105,6 +105,7 @@ static void op_submit(struct ether_op *eop, struct ether_peer *ep)
 	struct dmanic_queue *queue = eop->op->queue;
 
 	eop->ep = ep;
+	eop->begun = true;
 	list_add_tail(&eop->of_queue, &queue->turn);
 	list_add_tail(&eop->of_peer, &ep->ops);
 	dmanic_ether_share_get(ep, queue->ctx->account);
@@ -154,9 +155,9 @@ static void op_fill(struct dmanic_xfer *xfer, const struct dmanic_op *op)
 	}
 }
 
-/* Where it goes; else its end */
+/* Where it goes; else its end. @begun: a LIST that goes on: its node counts already */
 static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op *op,
-				  u32 *status)
+				  bool begun, u32 *status)
 {
 	const struct dmanic_target *target = op_target(op);
 	struct ether_peer *ep;
@@ -168,7 +169,8 @@ static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op 
 	if (dmanic_op_given_up(op))
 		return NULL;
 	*status = DMANIC_STATUS_LIMIT;
-	if (dmanic_ether_share_check(en, target->node, op->queue->ctx->account, NULL))
+	if (!begun &&
+	    dmanic_ether_share_check(en, target->node, op->queue->ctx->account, NULL))
 		return NULL;
 	/* It was connected to once, but its peer may have become another's */
 	ep = dmanic_ether_peer_take(en, target->node, true);
@@ -301,7 +303,7 @@ static bool op_list_go(struct ether_node *en, struct ether_op *eop)
 	struct ether_peer *ep;
 	u32 status;
 
-	ep = op_peer(en, eop->op, &status);
+	ep = op_peer(en, eop->op, eop->begun, &status);
 	if (ep)
 		part = op_list_part(en, eop);
 	switch (part) {
@@ -328,6 +330,7 @@ static void op_take(struct ether_node *en, struct dmanic_op *op)
 	eop->op = op;
 	eop->ep = NULL;
 	eop->list_status = DMANIC_STATUS_OK;
+	eop->begun = false;
 	trace_dmanic_start(op);
 	if (op->opcode == DMANIC_OP_NOP) {
 		dmanic_ether_end(en, op, en->stopped ? DMANIC_STATUS_LINK_DOWN :
@@ -343,7 +346,7 @@ static void op_take(struct ether_node *en, struct dmanic_op *op)
 		op_list_go(en, eop);
 		return;
 	}
-	ep = op_peer(en, op, &status);
+	ep = op_peer(en, op, false, &status);
 	if (!ep) {
 		dmanic_ether_end(en, op, status);
 		return;

@@ -27,13 +27,22 @@ bool dmanic_ether_wants(struct ether_node *en, u64 tag)
 	return false;
 }
 
-static void receive_answer(struct ether_node *en)
+/* Answers that wait: who makes us answer faster than the device sends gets none */
+#define RECEIVE_ANSWERS		256U
+
+static void receive_answer(struct ether_node *en, struct dmanic_peer *peer)
 {
 	struct sk_buff *skb;
 
+	if (skb_queue_len(&en->answers) >= RECEIVE_ANSWERS)
+		return;
 	skb = dmanic_ether_frame_build(en, &en->out);
-	if (skb)
-		__skb_queue_tail(&en->answers, skb);
+	if (!skb)
+		return;
+	/* Those of a connection stay behind each other */
+	if (peer)
+		skb_set_hash(skb, to_ether_peer(peer)->hash, PKT_HASH_TYPE_L4);
+	__skb_queue_tail(&en->answers, skb);
 }
 
 /**
@@ -60,7 +69,7 @@ void dmanic_ether_receive(struct ether_node *en, struct sk_buff *skb)
 	this_cpu_write(dmanic_ether_receiving, en);
 	peer = dmanic_host_receive(&en->host, &frame, ktime_get_ns(), &en->out);
 	if (en->out.head_length)
-		receive_answer(en);
+		receive_answer(en, peer);
 	if (peer)
 		dmanic_ether_wake(to_ether_peer(peer));
 out_unlock:

@@ -145,9 +145,10 @@ static void run_frames(struct ether_node *en, struct run *run, u64 now)
 {
 	struct ether_peer *ep;
 	struct sk_buff *skb;
-	unsigned int tries;
+	unsigned int tries, most = list_empty(&en->active) ? ETHER_BATCH : ETHER_BATCH / 2;
 
-	while (run->nr < ETHER_BATCH && (skb = __skb_dequeue(&en->answers)))
+	/* Whoever gets answers does not keep others from sending */
+	while (run->nr < most && (skb = __skb_dequeue(&en->answers)))
 		en->batch[run->nr++] = (struct ether_batch) { .skb = skb };
 	for (tries = 0; tries < 2 * ETHER_BATCH && run->nr < ETHER_BATCH; tries++) {
 		ep = list_first_entry_or_null(&en->active, struct ether_peer, active);

@@ -404,28 +404,42 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 	return units;
 }
 
-/* Its payload is not what it was when it was sent */
-static void ack_corrupt_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
+/*
+ * A frame with one record alone: is its memory changed, or does the wire damage it? Each
+ * frame of an extent may be damaged now and then: what counts is how often it was the
+ * first that is missing. That one holds up all behind it, so it stays the first.
+ */
+static void ack_changed(struct dmanic_peer *peer, u8 class, u64 seq)
 {
 	struct dmanic_tx *tx = &peer->tx[class];
-	struct dmanic_sent *sent = dmanic_sent_at(tx, index);
-	struct dmanic_extent *extent;
+	struct dmanic_extent *extent = dmanic_tx_find(tx, seq);
+	u32 at = seq - extent->seq;
+
+	if (extent->seq + extent->corrupt_at < tx->una || at < extent->corrupt_at)
+		extent->corrupt = 0;
+	if (!extent->corrupt)
+		extent->corrupt_at = at;
+	if (at != extent->corrupt_at || ++extent->corrupt < ACK_CORRUPT_MAX)
+		return;
+	extent->corrupt = 0;
+	if (extent->xfer && dmanic_record_data(extent->type))
+		dmanic_xfer_changed(peer, extent->xfer);
+}
+
+/* Its payload is not what it was when it was sent; @seq: from where on, of that */
+static void ack_corrupt_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 seq, u64 now)
+{
+	struct dmanic_sent *sent = dmanic_sent_at(&peer->tx[class], index);
 
 	sent->excused = true;
 	dmanic_loss_mark(peer, class, index, now);
 	/* It did come: there is no queue too long, and others on the way have no part in it */
 	dmanic_rate_found(peer, sent->units);
 	sent->counted = false;
-	if (!sent->alone) {
+	if (!sent->alone)
 		sent->alone = true;
-		return;
-	}
-	extent = dmanic_tx_find(tx, max(sent->seq, tx->una));
-	if (++extent->corrupt < ACK_CORRUPT_MAX)
-		return;
-	extent->corrupt = 0;
-	if (extent->xfer && dmanic_record_data(extent->type))
-		dmanic_xfer_changed(peer, extent->xfer);
+	else
+		ack_changed(peer, class, seq);
 }
 
 /* A frame arrived, and was dropped: all that it had is sent again */
@@ -434,15 +448,22 @@ static void ack_corrupt(struct dmanic_peer *peer, u8 class,
 {
 	u64 first = stream->corrupt, end = first + stream->corrupt_units;
 	struct dmanic_tx *tx = &peer->tx[class];
+	const struct dmanic_sent *sent;
 	u32 index;
 
 	if (end < first || end > tx->next)
 		return;
+	first = max(first, tx->una);
+	if (first >= end)
+		return;
 	/* What was sent does not change here, only how it stands */
-	for (index = dmanic_sent_find(tx, max(first, tx->una));
-	     index != tx->sent_tail && dmanic_sent_at(tx, index)->seq < end; index++)
-		if (dmanic_sent_at(tx, index)->state == DMANIC_SENT_FLYING)
-			ack_corrupt_sent(peer, class, index, now);
+	for (index = dmanic_sent_find(tx, first); index != tx->sent_tail; index++) {
+		sent = dmanic_sent_at(tx, index);
+		if (sent->seq >= end)
+			break;
+		if (sent->state == DMANIC_SENT_FLYING)
+			ack_corrupt_sent(peer, class, index, max(first, sent->seq), now);
+	}
 }
 
 static void ack_newest(struct dmanic_peer *peer, const struct dmanic_ack *ack, u64 now)

@@ -365,11 +365,7 @@ static enum dmanic_drop host_connected(struct dmanic_host *host,
 		return DMANIC_DROP_NONE;
 	case DMANIC_WIRE_DATA:
 		peer->largest = max(peer->largest, frame->length);
-		drop = dmanic_receive_data(peer, frame, head, now);
-		/* An ACK tells of one: of some in a row each is told */
-		if (drop == DMANIC_DROP_CORRUPT)
-			dmanic_next_ack(peer, now, answer);
-		return drop;
+		return dmanic_receive_data(peer, frame, head, now, answer);
 	}
 	drop = dmanic_ack_decode(frame->head, head, &host->ack);
 	return drop ? drop : dmanic_ack_receive(peer, &host->ack, now);

@@ -61,7 +61,8 @@ void dmanic_handshake_reset(struct dmanic_peer *peer, u64 incarnation, u64 now);
 /* receive.c */
 enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 				     const struct dmanic_frame *frame,
-				     const struct dmanic_head *head, u64 now);
+				     const struct dmanic_head *head, u64 now,
+				     struct dmanic_out *answer);
 
 void dmanic_receive_retry(struct dmanic_peer *peer, u8 class, u64 now);
 

@@ -318,7 +318,9 @@ struct dmanic_reply {
  * @units: how many
  * @type: enum dmanic_record_type; SKIP when it was given up
  * @flags: DMANIC_RECORD_*
- * @corrupt: how often it arrived, alone, with a wrong checksum
+ * @corrupt: how often a frame of it alone, the first of those that are missing, arrived
+ *	with a wrong checksum
+ * @corrupt_at: which: where it begins in the extent
  * @id: of the operation
  * @xfer: whose; NULL when it was given up
  * @position: bytes into the transfer
@@ -331,6 +333,7 @@ struct dmanic_extent {
 	u8 type;
 	u8 flags;
 	u8 corrupt;
+	u32 corrupt_at;
 	u32 id;
 	struct dmanic_xfer *xfer;
 	u64 position;
@@ -482,8 +485,8 @@ struct dmanic_later {
  * @nr_later: how many
  * @max_later: how many there may be
  * @reject: our sending end's position behind the last refusal
- * @corrupt: where the last frame with a wrong payload began, that was not told yet
- * @corrupt_units: of it; zero: there is none
+ * @corrupt: where frames in a row with a wrong payload begin, that were not told yet
+ * @corrupt_units: of them; zero: there is none
  * @sack_turn: range an ACK begins with when not all fit
  * @work: what may yet be done of a frame: see later.c
  */

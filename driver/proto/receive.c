@@ -247,10 +247,31 @@ static void receive_ack(struct dmanic_peer *peer, const struct dmanic_head *head
 		peer->ack_at = now + dmanic_ack_hold(peer);
 }
 
+/*
+ * It is told with the next ACK, and so is what is behind it; but an ACK has room for one
+ * place only, so the one before goes at once.
+ */
+static void receive_corrupt(struct dmanic_peer *peer, u8 class, u64 seq, u64 end, u64 now,
+			    struct dmanic_out *answer)
+{
+	struct dmanic_rx *rx = &peer->rx[class];
+
+	if (rx->corrupt_units && seq == rx->corrupt + rx->corrupt_units &&
+	    end - rx->corrupt <= DMANIC_REACH) {
+		rx->corrupt_units = end - rx->corrupt;
+	} else {
+		if (rx->corrupt_units)
+			dmanic_next_ack(peer, now, answer);
+		rx->corrupt = seq;
+		rx->corrupt_units = end - seq;
+	}
+	peer->ack_now = true;
+}
+
 /* The frame's header is right and it is for us: its payload */
-static enum dmanic_drop receive_payload(struct dmanic_peer *peer, u8 class,
+static enum dmanic_drop receive_payload(struct dmanic_peer *peer,
 					const struct dmanic_frame *frame,
-					const struct dmanic_head *head, u64 seq, u64 end)
+					const struct dmanic_head *head)
 {
 	if (!head->payload_length || !(peer->features & DMANIC_WIRE_PAYLOAD_CRC))
 		return DMANIC_DROP_NONE;
@@ -260,9 +281,6 @@ static enum dmanic_drop receive_payload(struct dmanic_peer *peer, u8 class,
 					       head->payload_length) ==
 	    head->payload_crc)
 		return DMANIC_DROP_NONE;
-	/* host.c tells at once */
-	peer->rx[class].corrupt = seq;
-	peer->rx[class].corrupt_units = end - seq;
 	return DMANIC_DROP_CORRUPT;
 }
 
@@ -302,12 +320,14 @@ static enum dmanic_drop receive_told(struct dmanic_peer *peer,
  * @frame: it
  * @head: of it
  * @now: time
+ * @answer: what goes at once, if anything: an ACK
  *
  * Return: 0, or why nothing of it counts.
  */
 enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 				     const struct dmanic_frame *frame,
-				     const struct dmanic_head *head, u64 now)
+				     const struct dmanic_head *head, u64 now,
+				     struct dmanic_out *answer)
 {
 	u8 class = head->flags & DMANIC_WIRE_URGENT ? DMANIC_URGENT : DMANIC_BULK;
 	struct dmanic_rx *rx = &peer->rx[class];
@@ -328,7 +348,9 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 	if (end < data.seq ||
 	    (end > rx->got.next && end - rx->got.next > DMANIC_REACH))
 		return DMANIC_DROP_WINDOW;
-	drop = receive_payload(peer, class, frame, head, data.seq, end);
+	drop = receive_payload(peer, frame, head);
+	if (drop == DMANIC_DROP_CORRUPT)
+		receive_corrupt(peer, class, data.seq, end, now, answer);
 	if (drop)
 		return drop;
 	peer->echo = data.stamp;

@@ -44,7 +44,7 @@ void dmanic_share_end(struct dmanic_peer *peer, struct dmanic_share *share)
 		if (!peer->slot[i].used || peer->slot[i].share != share)
 			continue;
 		peer->slot[i].share = NULL;
-		share->asking -= peer->slot[i].asks;
+		share->asking--;
 	}
 }
 
@@ -196,8 +196,10 @@ static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	slot->until = 0;
 	slot->class = xfer->class;
 	slot->asks = xfer_asks(xfer);
-	slot->share = xfer->flow->share;
-	slot->share->asking += slot->asks;
+	/* All others outlive their share */
+	slot->share = slot->asks ? xfer->flow->share : NULL;
+	if (slot->share)
+		slot->share->asking++;
 	slot->answered = false;
 	slot->left = xfer->length;
 	INIT_LIST_HEAD(&slot->late);
@@ -224,7 +226,8 @@ static bool slot_sent(const struct dmanic_slot *slot)
 static void slot_stop_asking(struct dmanic_slot *slot)
 {
 	if (slot->share)
-		slot->share->asking -= slot->asks;
+		slot->share->asking--;
+	slot->share = NULL;
 }
 
 /* What became possible: the operation ends, the id is free again */
@@ -436,6 +439,9 @@ static struct dmanic_xfer *xfer_next(struct dmanic_peer *peer, struct dmanic_tx 
 	struct dmanic_share *share;
 	struct dmanic_flow *flow;
 
+	/* Nobody can: none of them is looked at */
+	if (!dmanic_tx_room(peer, tx))
+		return NULL;
 	list_for_each_entry(share, &tx->turns, turn)
 		list_for_each_entry(flow, &share->flows, turn)
 			if (xfer_possible(peer, flow_first(flow)))

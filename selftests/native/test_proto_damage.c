@@ -17,7 +17,9 @@ static struct dmanic_xfer xfer[20];
 
 static void begin_with(u32 features)
 {
-	struct dmanic_proto_config config = { .features = features };
+	struct dmanic_proto_config config = {
+		.features = features, .mtu = 1500, .super = 65535,
+	};
 	u32 i;
 
 	for (i = 0; i < sizeof(source); i++)
@@ -169,6 +171,82 @@ TEST(damage__source_that_changes_fails_alone)
 	EXPECT_EQ(xfer[2].status, 0);
 	EXPECT_EQ(pair[1].notified, 0);
 	EXPECT_EQ(pair[1].placed, 600);
+	pair_end();
+}
+
+/* What is in a frame with it, and arrives, is not blamed */
+TEST(damage__source_that_changes_is_known)
+{
+	u32 i, late = 0;
+
+	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
+	/* The first one keeps what is behind it from being done with */
+	put(0, 300, 0);
+	pair_pump(0);
+	put(1, 300, 1000);
+	put(2, 300, 2000);
+	for (i = 0; i < 3000 && pair[0].completed < 3; i++) {
+		pair_pump(0);
+		while (pair[0].nr_sent) {
+			struct pair_frame *frame = &pair[0].sent[0];
+
+			if (memmem(frame->bytes, frame->length, source, 300) && late++ < 16)
+				goto lost;
+			if (memmem(frame->bytes, frame->length, source + 2000, 300))
+				frame->bytes[frame->length - 1] ^= 1;
+			pair_deliver(0, 0);
+lost:
+			pair_drop(0, 0);
+		}
+		while (pair[1].nr_sent) {
+			pair_deliver(1, 0);
+			pair_drop(1, 0);
+		}
+		pair_wait(PAIR_MS);
+	}
+	EXPECT_EQ(pair[0].completed, 3);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT_EQ(xfer[1].status, 0);
+	EXPECT_EQ(xfer[2].status, DMANIC_STATUS_SOURCE_CHANGED);
+	pair_end();
+}
+
+/* Each frame of a large write is damaged some times, none of them for ever */
+TEST(damage__of_the_wire_is_no_change)
+{
+	u8 times[64] = { 0 };
+	u32 i, at, damaged = 0;
+
+	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
+	put(0, 60000, 0);
+	for (i = 0; i < 1000 && pair[0].completed < 1; i++) {
+		pair_pump(0);
+		while (pair[0].nr_sent) {
+			struct pair_frame *frame = &pair[0].sent[0];
+
+			for (at = 0; at < 60; at++)
+				if ((at + i) % 4 && times[at] < 6 &&
+				    memmem(frame->bytes, frame->length,
+					   source + 1000 * at, 500))
+					break;
+			if (at < 60) {
+				times[at]++;
+				damaged++;
+				frame->bytes[frame->length - 1] ^= 1;
+			}
+			pair_deliver(0, 0);
+			pair_drop(0, 0);
+		}
+		while (pair[1].nr_sent) {
+			pair_deliver(1, 0);
+			pair_drop(1, 0);
+		}
+		pair_wait(PAIR_MS);
+	}
+	EXPECT(damaged > 30);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT(!memcmp(pair[1].memory, source, 60000));
 	pair_end();
 }
 

@@ -147,6 +147,29 @@ TEST(share__ids_outlive_it)
 	pair_end();
 }
 
+/* So do those of what asks for nothing; the share's memory is another's then */
+TEST(share__ids_of_writes_outlive_it)
+{
+	struct dmanic_share *share = malloc(sizeof(*share));
+	struct dmanic_flow *flow = malloc(sizeof(*flow));
+
+	begin();
+	dmanic_share_init(share);
+	dmanic_flow_init(flow, share);
+	xfer[0] = pair_write(source, 5000, 0);
+	dmanic_peer_submit(pair[0].peer, flow, &xfer[0], pair_now);
+	pair_pump(0);
+	EXPECT(pair[0].nr_sent);
+	dmanic_peer_cancel(pair[0].peer, &xfer[0], DMANIC_STATUS_CANCELLED);
+	EXPECT_EQ(pair[0].completed, 1);
+	dmanic_share_end(pair[0].peer, share);
+	free(flow);
+	free(share);
+	pair_run(50 * PAIR_MS);
+	EXPECT_EQ(pair[0].peer->nr_free, 256);
+	pair_end();
+}
+
 /* Who asks for little gets it before who asked for much is done */
 TEST(share__answers_take_turns)
 {

@@ -258,6 +258,7 @@ const char *device_peer_refused(const struct device *device)
 		[DMANIC_REFUSED_VERSION] = "no version in common",
 		[DMANIC_REFUSED_ID] = "id is another's",
 		[DMANIC_REFUSED_ROOM] = "no room",
+		[DMANIC_REFUSED_OTHER] = "for another reason",
 	};
 	uint64_t refused = device->peer[DMANIC_PEER_A_REFUSED];
 

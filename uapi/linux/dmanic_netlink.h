@@ -164,6 +164,7 @@ enum dmanic_refused {
 	DMANIC_REFUSED_VERSION = 1,	/* no version of the protocol in common */
 	DMANIC_REFUSED_ID = 2,		/* it knows this node's id as another's */
 	DMANIC_REFUSED_ROOM = 3,	/* it has no room for another node */
+	DMANIC_REFUSED_OTHER = 4,	/* it says something else */
 };
 
 /* Frames that get lost on the way to a node, while shorter ones do not */
