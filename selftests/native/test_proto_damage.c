@@ -37,6 +37,16 @@ static struct dmanic_xfer *put(u32 i, u64 length, u64 offset)
 
 /* ---- payload checksums ---- */
 
+/* What the other side has to say arrives, and time passes */
+static void answered(void)
+{
+	while (pair[1].nr_sent) {
+		pair_deliver(1, 0);
+		pair_drop(1, 0);
+	}
+	pair_wait(PAIR_MS);
+}
+
 TEST(damage__corrupt_payload_is_not_placed)
 {
 	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
@@ -159,11 +169,7 @@ TEST(damage__source_that_changes_fails_alone)
 			pair_deliver(0, 0);
 			pair_drop(0, 0);
 		}
-		while (pair[1].nr_sent) {
-			pair_deliver(1, 0);
-			pair_drop(1, 0);
-		}
-		pair_wait(PAIR_MS);
+		answered();
 	}
 	EXPECT_EQ(pair[0].completed, 3);
 	EXPECT_EQ(xfer[0].status, 0);
@@ -198,11 +204,7 @@ TEST(damage__source_that_changes_is_known)
 lost:
 			pair_drop(0, 0);
 		}
-		while (pair[1].nr_sent) {
-			pair_deliver(1, 0);
-			pair_drop(1, 0);
-		}
-		pair_wait(PAIR_MS);
+		answered();
 	}
 	EXPECT_EQ(pair[0].completed, 3);
 	EXPECT_EQ(xfer[0].status, 0);
@@ -237,11 +239,7 @@ TEST(damage__of_the_wire_is_no_change)
 			pair_deliver(0, 0);
 			pair_drop(0, 0);
 		}
-		while (pair[1].nr_sent) {
-			pair_deliver(1, 0);
-			pair_drop(1, 0);
-		}
-		pair_wait(PAIR_MS);
+		answered();
 	}
 	EXPECT(damaged > 30);
 	EXPECT_EQ(pair[0].completed, 1);
