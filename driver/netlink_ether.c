@@ -183,6 +183,7 @@ static int peer_put(struct sk_buff *skb, const struct dmanic_peer_info *info)
 	    nla_put_u32(skb, DMANIC_PEER_A_CRC, info->crc) ||
 	    nla_put_u32(skb, DMANIC_PEER_A_DEGRADED, info->degraded) ||
 	    nla_put_u32(skb, DMANIC_PEER_A_RECEIVED, info->received) ||
+	    nla_put_u32(skb, DMANIC_PEER_A_CARRIED, info->carried) ||
 	    nla_put_u32(skb, DMANIC_PEER_A_REFUSED, info->refused) ||
 	    (info->rival_ns && nla_put_u64_64bit(skb, DMANIC_PEER_A_RIVAL_NS,
 						 info->rival_ns, DMANIC_PEER_A_PAD)))

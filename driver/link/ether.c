@@ -54,7 +54,7 @@ static void ether_tell(struct dmanic_node *node, struct dmanic_ether_info *info)
 	if (port) {
 		strscpy(en->info.netdev, port->dev->name, sizeof(en->info.netdev));
 		en->info.ifindex = port->dev->ifindex;
-		en->info.mtu = dmanic_ether_mtu(port->dev);
+		en->info.mtu = READ_ONCE(port->dev->mtu);
 		en->info.down = port->down;
 	}
 	*info = en->info;
@@ -95,9 +95,10 @@ static void ether_tell_counters(struct dmanic_node *node, u64 *counter)
 
 static enum dmanic_degraded ether_degraded(const struct dmanic_peer *peer)
 {
-	if (peer->path < min(peer->own_mtu, peer->their_mtu))
-		return DMANIC_DEGRADED_SHORT;
-	return peer->single ? DMANIC_DEGRADED_UNCUT : DMANIC_DEGRADED_NONE;
+	if (!dmanic_peer_degraded(peer))
+		return DMANIC_DEGRADED_NONE;
+	return peer->path.most < min(peer->own_mtu, peer->their_mtu) ?
+		       DMANIC_DEGRADED_SHORT : DMANIC_DEGRADED_UNCUT;
 }
 
 static bool ether_peer_info(struct dmanic_node *node, u32 which,
@@ -120,6 +121,7 @@ static bool ether_peer_info(struct dmanic_node *node, u32 which,
 			.mtu = ep->peer.mtu,
 			.frame = ep->peer.super,
 			.received = ep->peer.largest,
+			.carried = ep->peer.path.carried,
 			.refused = min_t(u32, ep->peer.refused, DMANIC_REFUSED_OTHER),
 			.crc = ep->peer.features & DMANIC_WIRE_PAYLOAD_CRC,
 			.rtt_ns = ep->peer.rate.srtt,

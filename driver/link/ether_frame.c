@@ -90,6 +90,20 @@ static u32 frame_fragment(const struct frame_piece *piece, struct page **head, u
 	return min(length, piece->length);
 }
 
+/* The payload of a TEST, at most a frame's; how many fragments that are */
+static u32 frame_zeros(struct sk_buff *skb, u32 length)
+{
+	u32 nr = 0, some;
+
+	BUILD_BUG_ON(DIV_ROUND_UP(DMANIC_WIRE_FRAME_MAX, PAGE_SIZE) > MAX_SKB_FRAGS);
+	for (; length; length -= some) {
+		some = min_t(u32, length, PAGE_SIZE);
+		get_page(ZERO_PAGE(0));
+		skb_fill_page_desc(skb, nr++, ZERO_PAGE(0), 0, some);
+	}
+	return nr;
+}
+
 /* Fragments of all sources; false: there are too many */
 static bool frame_attach(struct sk_buff *skb, const struct dmanic_out *out)
 {
@@ -97,6 +111,8 @@ static bool frame_attach(struct sk_buff *skb, const struct dmanic_out *out)
 	u32 i, done, length, offset, nr = 0;
 	struct page *page;
 
+	if (!out->nr_sources)
+		nr = frame_zeros(skb, out->payload_length);
 	for (i = 0; i < out->nr_sources; i++) {
 		for (done = 0; done < out->source[i].length; done += length) {
 			if (nr == MAX_SKB_FRAGS)
@@ -291,6 +307,11 @@ bool dmanic_ether_frame_send(struct ether_port *port, struct sk_buff *skb)
 		clone = skb_clone(skb, GFP_ATOMIC);
 		if (clone)
 			frame_send_here(port->dev, clone);
+	}
+	/* Who connects would have to know that most frames never fit */
+	if (READ_ONCE(port->dev->mtu) < DMANIC_WIRE_MTU_MIN) {
+		kfree_skb(skb);
+		return false;
 	}
 	ret = dev_queue_xmit(skb);
 	return !net_xmit_eval(ret);

@@ -47,7 +47,7 @@ static bool cut_possible(struct sk_buff *skb, u32 *head_length, bool *crc)
 	pull = dmanic_wire_pull(skb->data, skb_headlen(skb));
 	if (pull > DMANIC_WIRE_CUT_HEAD || !pskb_may_pull(skb, pull) ||
 	    dmanic_head_decode(skb->data, skb_headlen(skb), skb->len, &head) ||
-	    !dmanic_data_cuttable(skb->data, &head) ||
+	    !dmanic_frame_cuttable(skb->data, &head) ||
 	    head.head_length + head.payload_length != skb->len)
 		return false;
 	*head_length = head.head_length;
@@ -65,7 +65,7 @@ static void cut_heads(struct sk_buff *pieces, const void *whole, u32 mac, u32 he
 	for (skb = pieces; skb; skb = skb->next) {
 		to = skb->data + mac;
 		length = skb->len - mac - head;
-		dmanic_data_cut(whole, from, length, to);
+		dmanic_frame_cut(whole, from, length, to);
 		if (crc)
 			sum = dmanic_ether_frame_crc(skb, mac + head, length);
 		dmanic_data_seal(to, crc ? &sum : NULL);

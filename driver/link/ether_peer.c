@@ -353,6 +353,8 @@ static enum dmanic_event peer_event(enum dmanic_peer_event event)
 		return DMANIC_EVENT_PEER_RIVAL;
 	case DMANIC_PEER_DEGRADED:
 		return DMANIC_EVENT_PEER_DEGRADED;
+	case DMANIC_PEER_RESTORED:
+		return DMANIC_EVENT_PEER_RESTORED;
 	default:
 		return DMANIC_EVENT_PEER_DOWN;
 	}
@@ -394,7 +396,7 @@ static void peer_tell(struct ether_node *en, struct peer_news *news)
 
 	if (!news->open && __test_and_clear_bit(DMANIC_PEER_FOUND, &news->events))
 		dmanic_netlink_peer_event(&en->node, DMANIC_EVENT_PEER_UP, news->node);
-	for (event = DMANIC_PEER_FOUND + 1; event <= DMANIC_PEER_DEGRADED; event++)
+	for (event = DMANIC_PEER_FOUND + 1; event < DMANIC_PEER_EVENTS; event++)
 		if (test_bit(event, &news->events))
 			dmanic_netlink_peer_event(&en->node, peer_event(event),
 						  news->node);
@@ -510,6 +512,11 @@ static void env_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
 	if (!ep) {
 		__set_bit(event, &en->events);
 	} else {
+		/* Of two that undo each other the last one is told */
+		if (event == DMANIC_PEER_DEGRADED)
+			__clear_bit(DMANIC_PEER_RESTORED, &ep->events);
+		else if (event == DMANIC_PEER_RESTORED)
+			__clear_bit(DMANIC_PEER_DEGRADED, &ep->events);
 		__set_bit(event, &ep->events);
 		if (list_empty(&ep->news))
 			list_add_tail(&ep->news, &en->news);

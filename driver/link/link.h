@@ -64,7 +64,8 @@ struct dmanic_ether_info {
  * @incarnation: of it
  * @mtu: longest frame of both
  * @frame: longest frame handed to the device: it is cut, unless the path carries it whole
- * @received: longest that came from it: more than the MTU, the path carries large frames whole
+ * @received: longest of data, or TEST, that came from it
+ * @carried: longest piece of a test frame that arrived there; 0: not known yet
  * @refused: enum dmanic_refused
  * @crc: both have checksums of data on
  * @rtt_ns: smoothed round trip
@@ -80,6 +81,7 @@ struct dmanic_peer_info {
 	u32 mtu;
 	u32 frame;
 	u32 received;
+	u32 carried;
 	u32 refused;
 	bool crc;
 	u64 rtt_ns;

@@ -26,6 +26,8 @@ struct dmanic_xfer;
  * @DMANIC_PEER_REFUSED: it refuses us, see peer->refused
  * @DMANIC_PEER_RIVAL: another address claims its node id
  * @DMANIC_PEER_DEGRADED: large frames do not reach it: smaller ones are sent
+ * @DMANIC_PEER_RESTORED: they reach it again
+ * @DMANIC_PEER_EVENTS: end of events
  */
 enum dmanic_peer_event {
 	DMANIC_PEER_FOUND,
@@ -34,6 +36,8 @@ enum dmanic_peer_event {
 	DMANIC_PEER_REFUSED,
 	DMANIC_PEER_RIVAL,
 	DMANIC_PEER_DEGRADED,
+	DMANIC_PEER_RESTORED,
+	DMANIC_PEER_EVENTS
 };
 
 /**

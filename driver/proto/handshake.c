@@ -316,6 +316,7 @@ void dmanic_handshake_open(struct dmanic_peer *peer, u64 now)
 	peer->waiting = DMANIC_NEVER;
 	if (dmanic_peer_wants(peer))
 		peer->waiting = now;
+	dmanic_path_begin(peer);
 	dmanic_peer_stats(peer)->connections++;
 	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_FOUND);
 }

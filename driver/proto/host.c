@@ -335,7 +335,7 @@ static enum dmanic_drop host_reset(struct dmanic_host *host, const struct dmanic
 	return DMANIC_DROP_NONE;
 }
 
-/* PROBE, ACK and DATA: of a connection */
+/* PROBE, ACK, DATA, TEST and TESTED: of a connection */
 static enum dmanic_drop host_connected(struct dmanic_host *host,
 				       const struct dmanic_frame *frame,
 				       const struct dmanic_head *head, u64 now,
@@ -363,6 +363,11 @@ static enum dmanic_drop host_connected(struct dmanic_host *host,
 	case DMANIC_WIRE_PROBE:
 		peer->ack_now = true;
 		return DMANIC_DROP_NONE;
+	case DMANIC_WIRE_TEST:
+		peer->largest = max(peer->largest, frame->length);
+		return dmanic_path_test(peer, frame, head);
+	case DMANIC_WIRE_TESTED:
+		return dmanic_path_tested(peer, frame, head, now);
 	case DMANIC_WIRE_DATA:
 		peer->largest = max(peer->largest, frame->length);
 		return dmanic_receive_data(peer, frame, head, now, answer);

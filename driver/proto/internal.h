@@ -35,9 +35,22 @@ static inline u32 dmanic_stamp(u64 now)
 /* peer.c */
 void dmanic_peer_reset(struct dmanic_peer *peer);
 void dmanic_peer_end(struct dmanic_peer *peer, u32 status);
-void dmanic_peer_degrade(struct dmanic_peer *peer, u64 now);
 bool dmanic_peer_wants(const struct dmanic_peer *peer);
 void dmanic_peer_wait(struct dmanic_peer *peer, u64 now);
+
+/* path.c */
+void dmanic_path_reset(struct dmanic_peer *peer);
+void dmanic_path_begin(struct dmanic_peer *peer);
+void dmanic_path_doubt(struct dmanic_peer *peer);
+void dmanic_peer_degrade(struct dmanic_peer *peer, u64 now);
+void dmanic_path_timer(struct dmanic_peer *peer, u64 now);
+bool dmanic_path_answer(struct dmanic_peer *peer, struct dmanic_out *out);
+bool dmanic_path_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);
+enum dmanic_drop dmanic_path_test(struct dmanic_peer *peer, const struct dmanic_frame *frame,
+				  const struct dmanic_head *head);
+enum dmanic_drop dmanic_path_tested(struct dmanic_peer *peer,
+				    const struct dmanic_frame *frame,
+				    const struct dmanic_head *head, u64 now);
 
 /* host.c */
 bool dmanic_host_may_seek(struct dmanic_host *host, u64 now);

@@ -29,10 +29,10 @@
 static void loss_cut(struct dmanic_peer *peer, const struct dmanic_sent *sent, u64 now)
 {
 	if (sent->cut)
-		peer->cuts_lost = 0;
-	else if (peer->cut_lost && ++peer->cuts_lost >= LOSS_CUTS)
+		peer->path.cuts_lost = 0;
+	else if (peer->path.cut_lost && ++peer->path.cuts_lost >= LOSS_CUTS)
 		dmanic_peer_degrade(peer, now);
-	peer->cut_lost = false;
+	peer->path.cut_lost = false;
 }
 
 /**
@@ -80,7 +80,7 @@ static void loss_count(struct dmanic_peer *peer, struct dmanic_tx *tx,
 		       struct dmanic_sent *sent, u64 now)
 {
 	/* Since it was cut anew it has not been lost */
-	if (sent->time <= peer->path_at)
+	if (sent->time <= peer->path.since)
 		sent->times = 0;
 	if (sent->excused || !loss_long(tx, sent) || ++sent->times < LOSS_TIMES)
 		return;
@@ -100,7 +100,7 @@ void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 	struct dmanic_tx *tx = &peer->tx[class];
 	struct dmanic_sent *sent = dmanic_sent_at(tx, index);
 
-	peer->cut_lost |= sent->cut;
+	peer->path.cut_lost |= sent->cut && sent->time > peer->path.since;
 	loss_count(peer, tx, sent, now);
 	sent->resent = 0;
 	sent->counted = true;
@@ -218,7 +218,10 @@ static void loss_probe_tail(struct dmanic_peer *peer)
  */
 static void loss_reach(struct dmanic_peer *peer, bool some_long, u64 now)
 {
-	if (peer->granted_at >= peer->progress && some_long)
+	/* What was found out meanwhile is not found out again by what was sent before */
+	if (peer->progress < peer->path.since)
+		peer->unreached = 0;
+	else if (peer->granted_at >= peer->progress && some_long)
 		peer->unreached += peer->reached ? 1 : 2;
 	else
 		peer->unreached = 0;

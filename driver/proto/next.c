@@ -3,9 +3,9 @@
  * next.c - the next frame to send to a peer
  *
  * First what keeps the connection, then acknowledgments, along with data where that is
- * possible, then of the urgent and of the bulk stream: what was lost, and what is new. A
- * frame has many small records, or one with data that may be larger than the path's
- * frames; then the link cuts it.
+ * possible, then of the urgent and of the bulk stream: what was lost, and what is new; at
+ * last a TEST of the path. A frame has many small records, or one with data that may be
+ * larger than the path's frames; then the link cuts it.
  */
 #include <linux/math.h>
 #include <linux/minmax.h>
@@ -50,7 +50,7 @@ struct next {
 /* The link takes longer frames than the path */
 static bool next_cuts(const struct dmanic_peer *peer)
 {
-	return peer->super >= 2 * peer->mtu;
+	return peer->super > peer->mtu;
 }
 
 /* Bytes of the largest extent: what goes into one frame of the link's size */
@@ -426,7 +426,8 @@ static bool next_open(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 		out->head_length = dmanic_probe_encode(out->head, peer->remote_tag);
 		return true;
 	}
-	return next_data(peer, now, out);
+	return dmanic_path_answer(peer, out) || next_data(peer, now, out) ||
+	       dmanic_path_next(peer, now, out);
 }
 
 /**
@@ -489,6 +490,9 @@ void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out, 
 			break;
 		if (sent->state != DMANIC_SENT_FLYING)
 			continue;
+		/* There may be no room just now, or never for so long a one */
+		if (sent->again)
+			dmanic_path_doubt(peer);
 		sent->excused = true;
 		dmanic_loss_mark(peer, out->class, index, now);
 	}

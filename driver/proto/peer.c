@@ -152,11 +152,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->their_operations = config->operations;
 	dmanic_xfer_ids(peer);
 	peer->their_mtu = DMANIC_WIRE_FRAME_MAX;
-	peer->path = DMANIC_WIRE_FRAME_MAX;
-	peer->cut_lost = false;
-	peer->cuts_lost = 0;
-	peer->single = false;
-	peer->path_at = 0;
+	dmanic_path_reset(peer);
 	dmanic_peer_set_mtu(peer);
 	peer->hello_now = false;
 	peer->hello_at = DMANIC_NEVER;
@@ -308,48 +304,6 @@ void dmanic_peer_forget(struct dmanic_peer *peer)
 	dmanic_peer_reset(peer);
 }
 
-/**
- * dmanic_peer_set_mtu() - the path changed: dmanic_host_set_mtu() was called
- * @peer: to whom
- *
- * What is under way is cut anew when it has to be sent again.
- */
-void dmanic_peer_set_mtu(struct dmanic_peer *peer)
-{
-	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
-
-	/* It cannot know otherwise before it has lost some */
-	if (config->mtu < peer->own_mtu && peer->state == DMANIC_PEER_OPEN)
-		peer->ack_now = true;
-	peer->own_mtu = config->mtu;
-	peer->mtu = min3(config->mtu, peer->their_mtu, peer->path);
-	peer->super = peer->single ? peer->mtu : max(config->super, peer->mtu);
-}
-
-/**
- * dmanic_peer_degrade() - large frames do not arrive where small ones do
- * @peer: to whom
- * @now: time
- *
- * Something on the way has a smaller MTU than both ends have, and tells nobody.
- */
-void dmanic_peer_degrade(struct dmanic_peer *peer, u64 now)
-{
-	u32 path = max(peer->mtu / 2, DMANIC_WIRE_MTU_MIN);
-
-	/* Something may lose what is to be cut, and carry what is not */
-	peer->cuts_lost = 0;
-	if (peer->super > peer->mtu)
-		peer->single = true;
-	else if (path < peer->mtu)
-		peer->path = path;
-	else
-		return;
-	peer->path_at = now;
-	dmanic_peer_set_mtu(peer);
-	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_DEGRADED);
-}
-
 /* ---- time ---- */
 
 /* When it is dead, unless it is heard of before */
@@ -405,6 +359,7 @@ u64 dmanic_peer_deadline(const struct dmanic_peer *peer)
 		return at;
 	at = min(at, peer->rate.due);
 	at = min3(at, peer->ack_at, dmanic_loss_deadline(peer));
+	at = min(at, peer->path.at);
 	if (peer->sender_until)
 		at = min(at, peer->sender_until);
 	return at;
@@ -475,6 +430,7 @@ void dmanic_peer_timer(struct dmanic_peer *peer, u64 now)
 		dmanic_ack_late(peer, now);
 	if (peer->sender_until && peer->sender_until <= now)
 		dmanic_ack_window(peer, now);
+	dmanic_path_timer(peer, now);
 	dmanic_loss_timer(peer, now);
 }
 

@@ -27,7 +27,7 @@
  *	other side dmanic_host_receive() (host.c) finds the peer, handshake.c or
  *	receive.c take the frame; records are placed as they come (later.c), done
  *	in order (reply.c), and acknowledged (ack.c). Back here ack.c marks what
- *	arrived, loss.c what did not, rate.c learns, tx.c retires extents; with
+ *	arrived, loss.c what did not, rate.c and path.c learn, tx.c retires extents; with
  *	its last one, or its result, the xfer is completed (xfer.c).
  *
  * A stream is counted in units: a byte of WRITE or READ data each, any other
@@ -110,13 +110,13 @@ struct dmanic_source {
  * @head: DMANIC_WIRE_HEAD_MAX bytes, the caller's
  * @head_length: how many are used
  * @to: address
- * @mtu: longest frame of the path: a longer one is to be cut (dmanic_data_cut()),
+ * @mtu: longest frame of the path: a longer one is to be cut (dmanic_frame_cut()),
  *	into payloads of @piece bytes
  * @piece: see @mtu
  * @seal: dmanic_data_seal() is yet to be called, on each piece
  * @crc: with the CRC32C of the payload
- * @payload_length: bytes of all sources
- * @nr_sources: of @source
+ * @payload_length: bytes
+ * @nr_sources: of @source; none, and the payload has a length: it is zeros
  * @source: what the payload consists of, in order
  * @class: of DATA
  * @seq: of DATA
@@ -690,6 +690,59 @@ enum dmanic_peer_state {
 };
 
 /**
+ * struct dmanic_peer_path - the way to a peer
+ * @ends: longest frame that both ends take
+ * @ends_super: longest that the link would cut to that
+ * @told: the user was told that it carries less
+ * @most: longest frame that is not known to get lost on it
+ * @single: none longer than peer->mtu arrives: the link is not to cut any
+ * @since: when one of these was found out
+ * @hope: something longer may arrive: it just did, or the ends changed
+ * @vain: how often in a row it did not, or not for long
+ * @cut_lost: something was lost of a frame that is to be cut, and nothing arrived
+ * @cuts_lost: so often in a row, and others arrived then
+ * @carried: length of the longest part in which a TEST arrived; more than peer->mtu: large
+ *	frames arrive whole; 0: not known yet
+ * @number: of the TEST
+ * @mtu: its length, or that of its pieces
+ * @cuts: it is to be cut, if the way does not carry it whole
+ * @due: to be sent now
+ * @asks: and before it a short one
+ * @heard: when one of these was answered
+ * @answers: one that came is to be answered: @answer
+ * @tried: so often it was lost, while short frames were not
+ * @unheard: so often nothing was heard at all
+ * @sent: when it went out last; 0: there is none under way
+ * @at: when to look again; DMANIC_NEVER
+ * @answer: of it
+ */
+struct dmanic_peer_path {
+	u32 ends;
+	u32 ends_super;
+	bool told;
+	u32 most;
+	bool single;
+	u64 since;
+	bool hope;
+	u32 vain;
+	bool cut_lost;
+	u8 cuts_lost;
+	u32 carried;
+	u32 number;
+	u32 mtu;
+	bool cuts;
+	bool due;
+	bool asks;
+	u64 heard;
+	bool answers;
+	u32 tried;
+	u32 unheard;
+	u64 sent;
+	u64 at;
+	struct dmanic_tested answer;
+};
+
+/**
  * struct dmanic_peer - another node
  * @host: this one
  * @node: its id
@@ -700,14 +753,10 @@ enum dmanic_peer_state {
  * @incarnation: of it, 0: never connected
  * @their_mtu: longest frame it takes
  * @own_mtu: longest frame we take, as it was told
- * @path: longest frame that is not known to get lost on the way
- * @cut_lost: something was lost of a frame that is to be cut, and nothing arrived
- * @cuts_lost: so often in a row, and others arrived then
- * @single: none longer than @mtu reaches it: the link is not to cut any
- * @path_at: when one of these was found out
+ * @path: what the way to it carries
  * @mtu: least of these
- * @super: longest frame to hand to the link
- * @largest: longest frame of data that came from it in this connection
+ * @super: longest frame to hand to the link: more than @mtu, and it cuts
+ * @largest: longest frame of data, or TEST, that came from it in this connection
  * @features: of both
  * @operations: ids we may use
  * @refused: enum dmanic_refusal_reason of the last REFUSE of this attempt, 0: none
@@ -783,11 +832,7 @@ struct dmanic_peer {
 	u64 incarnation;
 	u32 their_mtu;
 	u32 own_mtu;
-	u32 path;
-	bool cut_lost;
-	u8 cuts_lost;
-	bool single;
-	u64 path_at;
+	struct dmanic_peer_path path;
 	u32 mtu;
 	u32 super;
 	u32 largest;
@@ -868,7 +913,6 @@ void dmanic_host_hello(struct dmanic_host *host, struct dmanic_out *out);
 /* peer.c */
 size_t dmanic_peer_bytes(const struct dmanic_host *host);
 void dmanic_peer_init(struct dmanic_peer *peer, struct dmanic_host *host, u32 node);
-void dmanic_peer_set_mtu(struct dmanic_peer *peer);
 u64 dmanic_peer_deadline(const struct dmanic_peer *peer);
 void dmanic_peer_timer(struct dmanic_peer *peer, u64 now);
 void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *out);
@@ -877,6 +921,10 @@ u64 dmanic_peer_active_at(const struct dmanic_peer *peer);
 bool dmanic_peer_silent(const struct dmanic_peer *peer, u64 now);
 bool dmanic_peer_quiet(const struct dmanic_peer *peer, u64 now);
 void dmanic_peer_forget(struct dmanic_peer *peer);
+
+/* path.c */
+void dmanic_peer_set_mtu(struct dmanic_peer *peer);
+bool dmanic_peer_degraded(const struct dmanic_peer *peer);
 
 /* xfer.c */
 void dmanic_share_init(struct dmanic_share *share);

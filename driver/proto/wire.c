@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * wire.c - the common header, the frames of the handshake, ACK
+ * wire.c - the common header, the frames of the handshake, ACK, TEST; how frames are cut
  *
  * Pure functions of bytes. Encoders are given room for DMANIC_WIRE_HEAD_MAX
  * bytes and return how many they used.
@@ -107,7 +107,8 @@ enum dmanic_drop dmanic_head_decode(const void *frame, u32 linear, u32 length,
 		return DMANIC_DROP_AUTH;
 	if (head->flags & ~wire_flags[head->type])
 		return DMANIC_DROP_TYPE;
-	if (head->type != DMANIC_WIRE_DATA && head->payload_length)
+	if (head->type != DMANIC_WIRE_DATA && head->type != DMANIC_WIRE_TEST &&
+	    head->payload_length)
 		return DMANIC_DROP_BAD;
 	if (!(head->flags & DMANIC_WIRE_CRC) && head->payload_crc)
 		return DMANIC_DROP_TYPE;
@@ -297,6 +298,131 @@ u32 dmanic_probe_encode(void *frame, u64 tag)
 	wire_begin(frame, DMANIC_WIRE_PROBE, 0, tag, DMANIC_WIRE_COMMON);
 	dmanic_head_seal(frame, DMANIC_WIRE_COMMON);
 	return DMANIC_WIRE_COMMON;
+}
+
+/**
+ * dmanic_test_encode() - TEST, whole
+ * @frame: out
+ * @tag: of the receiver
+ * @test: the rest; @test->total bytes are to follow
+ *
+ * Return: length of the head.
+ */
+u32 dmanic_test_encode(void *frame, u64 tag, const struct dmanic_test *test)
+{
+	struct wire_test *wire = frame;
+
+	wire_begin(frame, DMANIC_WIRE_TEST, 0, tag, sizeof(*wire));
+	wire->common.payload_length = cpu_to_be16(test->total);
+	wire->number = cpu_to_be32(test->number);
+	wire->from = cpu_to_be16(test->from);
+	wire->total = cpu_to_be16(test->total);
+	dmanic_head_seal(frame, sizeof(*wire));
+	return sizeof(*wire);
+}
+
+/**
+ * dmanic_test_decode() - TEST, or a piece of it
+ * @frame: the frame
+ * @head: of it
+ * @test: out
+ *
+ * Return: 0, or why to drop it.
+ */
+enum dmanic_drop dmanic_test_decode(const void *frame, const struct dmanic_head *head,
+				    struct dmanic_test *test)
+{
+	const struct wire_test *wire = frame;
+
+	if (head->head_length < sizeof(*wire))
+		return DMANIC_DROP_SHORT;
+	test->number = be32_to_cpu(wire->number);
+	test->from = be16_to_cpu(wire->from);
+	test->total = be16_to_cpu(wire->total);
+	if (!head->payload_length || test->from + head->payload_length > test->total)
+		return DMANIC_DROP_BAD;
+	return DMANIC_DROP_NONE;
+}
+
+/**
+ * dmanic_tested_encode() - TESTED
+ * @frame: out
+ * @tag: of the receiver
+ * @tested: the rest
+ *
+ * Return: length of the frame.
+ */
+u32 dmanic_tested_encode(void *frame, u64 tag, const struct dmanic_tested *tested)
+{
+	struct wire_tested *wire = frame;
+
+	wire_begin(frame, DMANIC_WIRE_TESTED, 0, tag, sizeof(*wire));
+	wire->number = cpu_to_be32(tested->number);
+	wire->length = cpu_to_be32(tested->length);
+	dmanic_head_seal(frame, sizeof(*wire));
+	return sizeof(*wire);
+}
+
+/**
+ * dmanic_tested_decode() - TESTED
+ * @frame: the frame
+ * @head: of it
+ * @tested: out
+ *
+ * Return: 0, or why to drop it.
+ */
+enum dmanic_drop dmanic_tested_decode(const void *frame, const struct dmanic_head *head,
+				      struct dmanic_tested *tested)
+{
+	const struct wire_tested *wire = frame;
+
+	if (head->head_length < sizeof(*wire))
+		return DMANIC_DROP_SHORT;
+	tested->number = be32_to_cpu(wire->number);
+	tested->length = be32_to_cpu(wire->length);
+	return tested->length ? DMANIC_DROP_NONE : DMANIC_DROP_BAD;
+}
+
+/**
+ * dmanic_frame_cuttable() - may a frame be cut
+ * @frame: the frame
+ * @head: of it
+ *
+ * Return: true when dmanic_frame_cut() may be called.
+ */
+bool dmanic_frame_cuttable(const void *frame, const struct dmanic_head *head)
+{
+	struct dmanic_test test;
+
+	if (head->type == DMANIC_WIRE_DATA)
+		return dmanic_data_cuttable(frame, head);
+	return head->type == DMANIC_WIRE_TEST &&
+	       head->head_length == sizeof(struct wire_test) &&
+	       !dmanic_test_decode(frame, head, &test);
+}
+
+/**
+ * dmanic_frame_cut() - the head of a piece of a frame
+ * @frame: head of the whole frame, which is dmanic_frame_cuttable()
+ * @from: where the piece begins in the payload
+ * @length: of the piece
+ * @piece: out; wants dmanic_data_seal() yet
+ *
+ * How a link makes frames of a path's size out of a large one.
+ *
+ * Return: length of the head, the same as @frame's.
+ */
+u32 dmanic_frame_cut(const void *frame, u32 from, u32 length, void *piece)
+{
+	const struct wire_common *common = frame;
+	struct wire_test *test = piece;
+
+	if (common->type == DMANIC_WIRE_DATA)
+		return dmanic_data_cut(frame, from, length, piece);
+	memcpy(test, frame, sizeof(*test));
+	test->common.payload_length = cpu_to_be16(length);
+	test->from = cpu_to_be16(be16_to_cpu(test->from) + from);
+	return sizeof(*test);
 }
 
 /**

@@ -26,6 +26,7 @@
 #define DMANIC_WIRE_DATA_HEAD	40U	/* bytes before the first record */
 #define DMANIC_WIRE_HEAD_MAX	1024U	/* no head is longer */
 #define DMANIC_WIRE_CUT_HEAD	176U	/* nor one of a frame that can be cut */
+#define DMANIC_WIRE_TEST_HEAD	32U	/* of a TEST */
 #define DMANIC_WIRE_FRAME_MAX	65535U	/* no frame is longer */
 #define DMANIC_WIRE_MTU_MIN	512U	/* less is no path for us */
 #define DMANIC_WIRE_RECORDS	30U	/* in one frame */
@@ -50,6 +51,8 @@ enum dmanic_class {
  * @DMANIC_WIRE_PROBE: wants an ACK
  * @DMANIC_WIRE_ACK: what was received
  * @DMANIC_WIRE_DATA: records of one stream
+ * @DMANIC_WIRE_TEST: as long as frames may get, to see whether it arrives
+ * @DMANIC_WIRE_TESTED: it did
  * @DMANIC_WIRE_TYPES: end of types
  */
 enum dmanic_wire_type {
@@ -61,6 +64,8 @@ enum dmanic_wire_type {
 	DMANIC_WIRE_PROBE = 6,
 	DMANIC_WIRE_ACK = 7,
 	DMANIC_WIRE_DATA = 8,
+	DMANIC_WIRE_TEST = 9,
+	DMANIC_WIRE_TESTED = 10,
 	DMANIC_WIRE_TYPES
 };
 
@@ -221,6 +226,28 @@ struct dmanic_refuse {
 };
 
 /**
+ * struct dmanic_test - a TEST
+ * @number: of the test; the sender's
+ * @from: where the payload of this piece begins in that of the whole
+ * @total: payload of the whole
+ */
+struct dmanic_test {
+	u32 number;
+	u32 from;
+	u32 total;
+};
+
+/**
+ * struct dmanic_tested - a TESTED
+ * @number: of the test
+ * @length: of the frame in which its end arrived
+ */
+struct dmanic_tested {
+	u32 number;
+	u32 length;
+};
+
+/**
  * struct dmanic_ack_stream - an ACK, of one stream
  * @next: everything before was received and done
  * @reject: position in the other direction's stream behind the last refusal of
@@ -356,6 +383,14 @@ u32 dmanic_reset_encode(void *frame, u64 tag, u32 node, u64 incarnation);
 enum dmanic_drop dmanic_reset_decode(const void *frame, const struct dmanic_head *head,
 				     u32 *node, u64 *incarnation);
 u32 dmanic_probe_encode(void *frame, u64 tag);
+u32 dmanic_test_encode(void *frame, u64 tag, const struct dmanic_test *test);
+enum dmanic_drop dmanic_test_decode(const void *frame, const struct dmanic_head *head,
+				    struct dmanic_test *test);
+u32 dmanic_tested_encode(void *frame, u64 tag, const struct dmanic_tested *tested);
+enum dmanic_drop dmanic_tested_decode(const void *frame, const struct dmanic_head *head,
+				      struct dmanic_tested *tested);
+bool dmanic_frame_cuttable(const void *frame, const struct dmanic_head *head);
+u32 dmanic_frame_cut(const void *frame, u32 from, u32 length, void *piece);
 u32 dmanic_ack_encode(void *frame, u64 tag, const struct dmanic_ack *ack);
 enum dmanic_drop dmanic_ack_decode(const void *frame, const struct dmanic_head *head,
 				   struct dmanic_ack *ack);
@@ -374,7 +409,5 @@ enum dmanic_drop dmanic_data_decode(const void *frame, const struct dmanic_head 
 				    struct dmanic_data *data);
 enum dmanic_drop dmanic_record_decode(const void *frame, const struct dmanic_head *head,
 				      u32 *at, struct dmanic_record *record);
-bool dmanic_data_cuttable(const void *frame, const struct dmanic_head *head);
-u32 dmanic_data_cut(const void *frame, u32 from, u32 length, void *piece);
 
 #endif /* DMANIC_WIRE_H */

@@ -479,7 +479,7 @@ enum dmanic_drop dmanic_record_decode(const void *frame, const struct dmanic_hea
 }
 
 /**
- * dmanic_data_cuttable() - may a frame be cut
+ * dmanic_data_cuttable() - may a DATA frame be cut
  * @frame: the frame
  * @head: of it
  *
@@ -493,8 +493,7 @@ bool dmanic_data_cuttable(const void *frame, const struct dmanic_head *head)
 	struct dmanic_data data;
 	u32 at;
 
-	if (head->type != DMANIC_WIRE_DATA || dmanic_data_decode(frame, head, &data) ||
-	    data.records > 2)
+	if (dmanic_data_decode(frame, head, &data) || data.records > 2)
 		return false;
 	at = data.first;
 	if (dmanic_record_decode(frame, head, &at, &record) ||
@@ -513,8 +512,7 @@ bool dmanic_data_cuttable(const void *frame, const struct dmanic_head *head)
  * @length: of the piece
  * @piece: out; wants dmanic_data_seal() yet
  *
- * How a link makes frames of a path's size out of a large one. Only the last
- * piece asks for an acknowledgment, and has the NOTIFY.
+ * Only the last piece asks for an acknowledgment, and has the NOTIFY.
  *
  * Return: length of the head, the same as @frame's.
  */

@@ -63,6 +63,19 @@ struct wire_reset {
 	__be64 incarnation;
 } __packed;
 
+struct wire_test {
+	struct wire_common common;
+	__be32 number;
+	__be16 from;
+	__be16 total;
+} __packed;
+
+struct wire_tested {
+	struct wire_common common;
+	__be32 number;
+	__be32 length;
+} __packed;
+
 struct wire_ack {
 	struct wire_common common;
 	__be32 number;
@@ -219,11 +232,17 @@ static_assert(sizeof(struct wire_found) == 32);
 static_assert(sizeof(struct wire_data) + sizeof(struct wire_told) +
 	      sizeof(struct wire_strided) + sizeof(struct wire_notify) ==
 	      DMANIC_WIRE_CUT_HEAD);
+static_assert(sizeof(struct wire_test) == DMANIC_WIRE_TEST_HEAD);
 static_assert(sizeof(struct wire_ack) + DMANIC_WIRE_RANGES * 8 <= DMANIC_WIRE_HEAD_MAX);
 /* One head never has more records than fit */
 static_assert(sizeof(struct wire_data) + sizeof(struct wire_told) +
 	      sizeof(struct wire_lookup) <= DMANIC_WIRE_MTU_MIN);
 
+/* wire.c */
 void wire_begin(void *frame, u8 type, u8 flags, u64 tag, u32 head_length);
+
+/* wire_data.c */
+bool dmanic_data_cuttable(const void *frame, const struct dmanic_head *head);
+u32 dmanic_data_cut(const void *frame, u32 from, u32 length, void *piece);
 
 #endif /* DMANIC_WIRE_FORMAT_H */

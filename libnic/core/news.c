@@ -13,7 +13,8 @@ _Static_assert(sizeof(struct nic_news) == sizeof(struct dmanic_news) &&
 
 _Static_assert(SAME(FAILED) && SAME(RESTARTED) && SAME(PEER_UP) && SAME(PEER_DOWN) &&
 	       SAME(PEER_RESTARTED) && SAME(PEER_REFUSED) && SAME(PEER_RIVAL) &&
-	       SAME(LINK_DOWN) && SAME(LINK_UP) && SAME(PEER_DEGRADED), "the driver's numbers");
+	       SAME(LINK_DOWN) && SAME(LINK_UP) && SAME(PEER_DEGRADED) &&
+	       SAME(PEER_RESTORED), "the driver's numbers");
 
 int nic_ctx_fd(const struct nic_ctx *ctx)
 {
@@ -64,6 +65,7 @@ const char *nic_news_name(unsigned int event)
 		[NIC_NEWS_LINK_DOWN] = "link is down",
 		[NIC_NEWS_LINK_UP] = "link is up",
 		[NIC_NEWS_PEER_DEGRADED] = "large frames do not reach node: smaller ones are sent",
+		[NIC_NEWS_PEER_RESTORED] = "large frames reach node again",
 	};
 
 	if (event >= sizeof(names) / sizeof(*names) || !names[event])

@@ -169,6 +169,7 @@ enum nic_news_event {
 	NIC_NEWS_LINK_DOWN = 11,
 	NIC_NEWS_LINK_UP = 12,
 	NIC_NEWS_PEER_DEGRADED = 13,
+	NIC_NEWS_PEER_RESTORED = 14,
 };
 
 /**

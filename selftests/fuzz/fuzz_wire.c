@@ -37,29 +37,47 @@ static void decode_data(const struct dmanic_head *head)
 	}
 }
 
+/* Units of a piece of DATA */
+static u32 cut_data(const struct dmanic_head *head)
+{
+	struct dmanic_record record;
+	struct dmanic_data data;
+	u32 at, i, units = 0;
+
+	demand(!dmanic_data_decode(copy, head, &data));
+	for (at = data.first, i = 0; i < data.records; i++) {
+		demand(!dmanic_record_decode(copy, head, &at, &record));
+		units += dmanic_record_units(&record);
+	}
+	demand(at == head->head_length);
+	return units;
+}
+
+/* Bytes of a piece of a TEST */
+static u32 cut_test(const struct dmanic_head *head)
+{
+	struct dmanic_test test;
+
+	demand(!dmanic_test_decode(copy, head, &test));
+	return head->payload_length;
+}
+
 /* Pieces of what may be cut are frames, too, and together as long */
 static void cut(const struct dmanic_head *whole)
 {
-	u32 from, length, half = whole->payload_length / 2, units = 0, at, i;
-	struct dmanic_record record;
-	struct dmanic_data data;
+	u32 from, length, half = whole->payload_length / 2, units = 0;
 	struct dmanic_head head;
 
-	if (!dmanic_data_cuttable(frame, whole) || !half)
+	if (!dmanic_frame_cuttable(frame, whole) || !half)
 		return;
 	demand(whole->head_length <= DMANIC_WIRE_CUT_HEAD);
 	for (from = 0; from < whole->payload_length; from += length) {
 		length = from ? whole->payload_length - from : half;
-		demand(dmanic_data_cut(frame, from, length, copy) == whole->head_length);
+		demand(dmanic_frame_cut(frame, from, length, copy) == whole->head_length);
 		dmanic_data_seal(copy, NULL);
 		demand(!dmanic_head_decode(copy, whole->head_length,
 					   whole->head_length + length, &head));
-		demand(!dmanic_data_decode(copy, &head, &data));
-		for (at = data.first, i = 0; i < data.records; i++) {
-			demand(!dmanic_record_decode(copy, &head, &at, &record));
-			units += dmanic_record_units(&record);
-		}
-		demand(at == head.head_length);
+		units += head.type == DMANIC_WIRE_DATA ? cut_data(&head) : cut_test(&head);
 	}
 	demand(units == whole->payload_length || units == whole->payload_length + 1U);
 }
@@ -67,8 +85,10 @@ static void cut(const struct dmanic_head *whole)
 static void decode(u32 length)
 {
 	struct dmanic_refuse refuse;
+	struct dmanic_tested tested;
 	struct dmanic_hello hello;
 	struct dmanic_head head;
+	struct dmanic_test test;
 	struct dmanic_ack ack;
 	u64 incarnation;
 	u32 node;
@@ -100,6 +120,20 @@ static void decode(u32 length)
 	case DMANIC_WIRE_DATA:
 		decode_data(&head);
 		cut(&head);
+		break;
+	case DMANIC_WIRE_TEST:
+		if (dmanic_test_decode(frame, &head, &test))
+			return;
+		demand(test.from + head.payload_length <= test.total);
+		dmanic_test_encode(copy, head.tag, &test);
+		demand(!memcmp(copy + 24, frame + 24, 8));
+		cut(&head);
+		break;
+	case DMANIC_WIRE_TESTED:
+		if (dmanic_tested_decode(frame, &head, &tested))
+			return;
+		dmanic_tested_encode(copy, head.tag, &tested);
+		demand(!memcmp(copy + 24, frame + 24, 8));
 		break;
 	}
 }

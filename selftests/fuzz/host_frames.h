@@ -265,12 +265,21 @@ static inline void step_control(struct input *input)
 	struct speaker who = take_speaker(input);
 	struct dmanic_refuse refuse = { who.node, 1, 1, 1 };
 	u8 how = take(input);
+	struct dmanic_tested tested = { how >> 4, how >> 4 << 6 };
+	struct dmanic_test test = { how >> 4, 0, how >> 4 << 6 };
 	u32 length;
 
 	switch (how % 4) {
 	case 0:
-	case 1:
 		length = dmanic_probe_encode(frame, who.tag);
+		break;
+	case 1:
+		if (who.hp)
+			tested.number = who.hp->peer.path.number - (how >> 4) % 2;
+		if (how & 4)
+			length = dmanic_tested_encode(frame, who.tag, &tested);
+		else
+			length = dmanic_test_encode(frame, who.tag, &test) + test.total;
 		break;
 	case 2:
 		refuse.reason = how >> 4;

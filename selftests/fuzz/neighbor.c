@@ -310,6 +310,21 @@ static u32 make_ack(struct neighbor *n)
 	return dmanic_ack_encode(body(n), some_tag(n), &ack);
 }
 
+static u32 make_test(struct neighbor *n)
+{
+	struct dmanic_tested tested = { (u32)some_number(n), (u32)some_number(n) };
+	struct dmanic_test test = {
+		.number = (u32)some_number(n), .total = below(n, n->mtu - 64),
+	};
+	u32 length;
+
+	if (!below(n, 2))
+		return dmanic_tested_encode(body(n), some_tag(n), &tested);
+	length = dmanic_test_encode(body(n), some_tag(n), &test);
+	fill(n, body(n) + length, test.total);
+	return length + test.total;
+}
+
 static u32 make_data(struct neighbor *n)
 {
 	struct dmanic_data data = {
@@ -384,8 +399,8 @@ static u32 spoil(struct neighbor *n, u32 length)
 static void make(struct neighbor *n)
 {
 	static u32 (*const kinds[])(struct neighbor *n) = {
-		make_bytes, make_hello, make_control, make_ack, make_data, make_again,
-		make_again, make_again,
+		make_bytes, make_hello, make_control, make_ack, make_test, make_data,
+		make_again, make_again, make_again,
 	};
 	u32 length;
 

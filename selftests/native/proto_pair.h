@@ -56,6 +56,8 @@ struct pair_side {
 static struct pair_side pair[2];
 static u64 pair_now;
 static bool pair_uncut;	/* what is to be cut gets lost */
+static bool pair_whole;	/* it is carried whole */
+static u32 pair_takes;	/* no frame that is longer leaves side 0; 0: all do */
 static u64 pair_seed;
 
 static inline struct pair_side *pair_of(struct dmanic_host *host)
@@ -65,8 +67,13 @@ static inline struct pair_side *pair_of(struct dmanic_host *host)
 
 static inline u64 pair_random(struct dmanic_host *host)
 {
+	u64 z = pair_seed += 0x9e3779b97f4a7c15ULL;
+
+	/* splitmix64 */
 	(void)host;
-	return pair_seed += 0x9e3779b97f4a7c15ULL;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
 }
 
 static inline struct dmanic_peer *pair_find_tag(struct dmanic_host *host, u64 tag)
@@ -335,16 +342,20 @@ static inline void pair_send(struct pair_side *side, const struct dmanic_out *ou
 		       out->source[i].length);
 		at += out->source[i].length;
 	}
+	if (!out->nr_sources) {
+		memset(payload, 0, out->payload_length);
+		at = out->payload_length;
+	}
 	if (at != out->payload_length)
 		abort();
 	if (pair_uncut && out->piece && out->payload_length > out->piece)
 		return;
 	do {
 		length = out->payload_length - from;
-		if (out->piece && length > out->piece)
+		if (!pair_whole && out->piece && length > out->piece)
 			length = out->piece;
 		if (length != out->payload_length)
-			dmanic_data_cut(out->head, from, length, bytes);
+			dmanic_frame_cut(out->head, from, length, bytes);
 		else
 			memcpy(bytes, out->head, out->head_length);
 		crc = ~__crc32c_le(~0U, payload + from, length);
@@ -362,8 +373,12 @@ static inline void pair_pump(u32 i)
 	u8 head[DMANIC_WIRE_HEAD_MAX];
 	struct dmanic_out out = { .head = head };
 
-	while (dmanic_peer_next(pair[i].peer, pair_now, &out))
-		pair_send(&pair[i], &out);
+	while (dmanic_peer_next(pair[i].peer, pair_now, &out)) {
+		if (!i && pair_takes && out.head_length + out.payload_length > pair_takes)
+			dmanic_peer_unsent(pair[i].peer, &out, pair_now);
+		else
+			pair_send(&pair[i], &out);
+	}
 }
 
 /* Side @i gets a frame; its answer goes to its list. Return: the peer it concerned. */

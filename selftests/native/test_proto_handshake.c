@@ -8,7 +8,7 @@
  * Sources: driver/proto/host.c driver/proto/handshake.c driver/proto/peer.c
  * Sources: driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
  * Sources: driver/proto/receive.c driver/proto/later.c driver/proto/reply.c driver/proto/ack.c
- * Sources: driver/proto/loss.c driver/proto/rate.c
+ * Sources: driver/proto/loss.c driver/proto/path.c driver/proto/rate.c
  */
 #include "proto_pair.h"
 #include "unit.h"
@@ -68,13 +68,15 @@ TEST(handshake__three_frames)
 	EXPECT_EQ(pair_type(0, 1), DMANIC_WIRE_ANSWER);
 	pair_deliver(0, 1);
 	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_OPEN);
-	ASSERT_EQ(pair[1].nr_sent, 2);
+	ASSERT_EQ(pair[1].nr_sent, 3);
 	EXPECT_EQ(pair_type(1, 1), DMANIC_WIRE_ACK);
+	EXPECT_EQ(pair_type(1, 2), DMANIC_WIRE_TEST);
 	pair_deliver(1, 1);
 	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPEN);
 	consistent();
-	ASSERT_EQ(pair[0].nr_sent, 3);
+	ASSERT_EQ(pair[0].nr_sent, 4);
 	EXPECT_EQ(pair_type(0, 2), DMANIC_WIRE_DATA);
+	EXPECT_EQ(pair_type(0, 3), DMANIC_WIRE_TEST);
 	pair_end();
 }
 

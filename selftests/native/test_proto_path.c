@@ -7,8 +7,10 @@
  * Sources: driver/proto/host.c driver/proto/handshake.c driver/proto/peer.c
  * Sources: driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
  * Sources: driver/proto/receive.c driver/proto/later.c driver/proto/reply.c driver/proto/ack.c
- * Sources: driver/proto/loss.c driver/proto/rate.c
+ * Sources: driver/proto/loss.c driver/proto/path.c driver/proto/rate.c
  */
+#include "driver/proto/internal.h"
+
 #include "proto_pair.h"
 #include "unit.h"
 
@@ -296,5 +298,351 @@ TEST(path__nothing_is_taken)
 	EXPECT_EQ(pair[0].completed, 1);
 	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
 	EXPECT(pair_now - before >= 8000 * PAIR_MS);
+	pair_end();
+}
+
+/* ---- TEST ---- */
+
+TEST(path__test_tells_how_frames_arrive)
+{
+	/* Uncut, cut, whole */
+	begin(9000);
+	EXPECT_EQ(pair[0].peer->path.carried, 9000);
+	EXPECT_EQ(pair[1].peer->path.carried, 9000);
+	EXPECT_EQ(pair[0].peer->largest, 9000);
+	pair_end();
+	begin_with(1500, 65535);
+	EXPECT_EQ(pair[0].peer->path.carried, 1500);
+	EXPECT_EQ(pair[0].peer->largest, 1500);
+	pair_end();
+	pair_whole = true;
+	begin_with(1500, 65535);
+	EXPECT_EQ(pair[0].peer->path.carried, 32 + 2 * (1500 - 32));
+	EXPECT_EQ(pair[1].peer->path.carried, 32 + 2 * (1500 - 32));
+	EXPECT_EQ(pair[1].peer->largest, 32 + 2 * (1500 - 32));
+	pair_whole = false;
+	/* Nobody goes on asking */
+	pair_run(2000 * PAIR_MS);
+	EXPECT_EQ(pair[0].peer->path.at, DMANIC_NEVER);
+	pair_end();
+}
+
+/* Shorter frames are sent before any data got lost, both ways */
+TEST(path__test_finds_what_gets_lost)
+{
+	struct dmanic_proto_config config = { .mtu = 9000, .super = 9000 };
+
+	pair_begin_with(config);
+	put(0, 8, 0);
+	pass(2 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(pair[0].peer->mtu, 9000);
+	pass(9000 * PAIR_MS, 1500, true);
+	EXPECT(pair[0].peer->mtu <= 1500 && pair[0].peer->mtu > 700);
+	EXPECT_EQ(pair[0].peer->path.carried, pair[0].peer->mtu);
+	EXPECT_EQ(pair[0].peer->super, pair[0].peer->mtu);
+	EXPECT_EQ(pair[1].peer->mtu, pair[0].peer->mtu);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+	EXPECT_EQ(pair[0].host.stats.lost, 0);
+	put(0, 60000, 0);
+	pass(5 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].completed, 2);
+	EXPECT_EQ(pair[0].host.stats.lost, 0);
+	pair_end();
+}
+
+TEST(path__test_finds_that_what_is_cut_gets_lost)
+{
+	pair_uncut = true;
+	begin_with(1500, 65535);
+	pass(700 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].peer->super, 1500);
+	EXPECT_EQ(pair[0].peer->mtu, 1500);
+	EXPECT_EQ(pair[0].peer->path.carried, 1500);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+	pair_uncut = false;
+	pair_end();
+}
+
+/* Nothing arrives but what is shorter than the least there is: it stays at that, and lives */
+TEST(path__test_ends_at_the_least)
+{
+	begin(1500);
+	dmanic_host_set_mtu(&pair[0].host, 2000, 2000);
+	dmanic_peer_set_mtu(pair[0].peer);
+	dmanic_host_set_mtu(&pair[1].host, 2000, 2000);
+	dmanic_peer_set_mtu(pair[1].peer);
+	pass(3000 * PAIR_MS, 500, true);
+	EXPECT_EQ(pair[0].peer->mtu, 512);
+	EXPECT_EQ(pair[0].peer->path.carried, 0);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPEN);
+	pair_end();
+}
+
+/* The device itself takes no longer ones: from the beginning, or since its MTU fell */
+TEST(path__device_drops_what_is_long)
+{
+	struct dmanic_proto_config config = { .mtu = 9000, .super = 9000 };
+	u32 late;
+
+	for (late = 0; late < 2; late++) {
+		pair_begin_with(config);
+		pair_takes = late ? 0 : 1500;
+		put(0, 8, 0);
+		pass(20 * PAIR_MS, 9000, true);
+		EXPECT_EQ(pair[0].peer->path.carried, late ? 9000 : 0);
+		pair_takes = 1500;
+		put(1, 60000, 0);
+		pass(4000 * PAIR_MS, 9000, true);
+		EXPECT_EQ(pair[0].completed, 2);
+		EXPECT_EQ(xfer[1].status, 0);
+		EXPECT(pair[0].peer->mtu <= 1500 && pair[0].peer->mtu > 700);
+		EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+		pair_end();
+	}
+	pair_takes = 0;
+}
+
+/* It drops what there is no room for, of whatever length: that is over at some time */
+TEST(path__device_without_room_does_not_degrade)
+{
+	u32 i;
+
+	begin(9000);
+	for (i = 0; i < 40; i++) {
+		put(i, 60000, 0);
+		pair_takes = 1;
+		pass(PAIR_MS, 9000, true);
+		pair_takes = 0;
+		pass(20 * PAIR_MS, 9000, true);
+		ASSERT_EQ(pair[0].completed, i + 1);
+	}
+	EXPECT_EQ(pair[0].peer->mtu, 9000);
+	EXPECT_EQ(pair[0].event, 0);
+	pair_end();
+}
+
+/* Every other frame is lost, of whatever length; one way nothing comes for a while */
+TEST(path__lost_tests_do_not_degrade)
+{
+	u32 i, k;
+
+	begin_with(1500, 65535);
+	for (i = 0; i < 200; i++) {
+		dmanic_path_begin(pair[0].peer);
+		while (!pair[0].peer->path.carried) {
+			pair_pump(0);
+			for (k = pair[0].nr_sent; k; k--)
+				if (pair_random(NULL) >> 63)
+					pair_drop(0, k - 1);
+			pair_settle();
+			pair_tick(pair_now + 300 * PAIR_MS);
+		}
+		EXPECT_EQ(pair[0].peer->super, 65535);
+	}
+	dmanic_path_begin(pair[0].peer);
+	silence(1500 * PAIR_MS);
+	EXPECT_EQ(pair[0].peer->super, 65535);
+	EXPECT_EQ(pair[0].peer->mtu, 1500);
+	pass(500 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].peer->path.carried, 1500);
+	EXPECT_EQ(pair[0].event, 0);
+	pair_end();
+}
+
+/* A switch between is made to take more, and what cuts is mended */
+TEST(path__restored)
+{
+	u64 before;
+
+	begin_with(1500, 65535);
+	dmanic_host_set_mtu(&pair[0].host, 9000, 65535);
+	dmanic_peer_set_mtu(pair[0].peer);
+	dmanic_host_set_mtu(&pair[1].host, 9000, 65535);
+	dmanic_peer_set_mtu(pair[1].peer);
+	pair_uncut = true;
+	pass(5000 * PAIR_MS, 1500, true);
+	EXPECT(pair[0].peer->mtu <= 1500);
+	EXPECT_EQ(pair[0].peer->super, pair[0].peer->mtu);
+	/* In vain, and later each time, but no shorter for that */
+	pass(600000 * PAIR_MS, 1500, true);
+	EXPECT(pair[0].peer->mtu <= 1500 && pair[0].peer->mtu > 700);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+	before = pair[0].host.stats.frames_sent;
+	pair_uncut = false;
+	pass(1100000 * PAIR_MS, 9000, true);
+	EXPECT_EQ(pair[0].peer->mtu, 9000);
+	EXPECT_EQ(pair[0].peer->super, 65535);
+	EXPECT_EQ(pair[0].peer->path.carried, 9000);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_RESTORED);
+	EXPECT_EQ(pair[0].peer->path.at, DMANIC_NEVER);
+	/* Little more than what keeps the connection */
+	EXPECT(pair[0].host.stats.frames_sent - before < 2 * 1200);
+	pair_end();
+}
+
+/* Who says that something arrived which was not sent is not believed */
+TEST(path__answers_are_checked)
+{
+	struct dmanic_tested said = { .number = 99, .length = 1500 };
+	u64 tag, dropped[DMANIC_DROPS];
+	u8 bytes[64];
+
+	begin(1500);
+	tag = pair[0].peer->local_tag;
+	memcpy(dropped, pair[0].host.stats.dropped, sizeof(dropped));
+	dmanic_path_begin(pair[0].peer);
+	pair_pump(0);
+	EXPECT_EQ(pair_type(0, 0), DMANIC_WIRE_TEST);
+	said.number = pair[0].peer->path.number - 1;
+	pair_keep(&pair[1], pair[0].address, bytes, dmanic_tested_encode(bytes, tag, &said));
+	said.number++;
+	said.length = 65535;
+	pair_keep(&pair[1], pair[0].address, bytes, dmanic_tested_encode(bytes, tag, &said));
+	pair_deliver(1, 0);
+	pair_deliver(1, 1);
+	EXPECT_EQ(pair[0].host.stats.dropped[DMANIC_DROP_BAD], dropped[DMANIC_DROP_BAD] + 1);
+	EXPECT_EQ(pair[0].peer->path.carried, 0);
+	pair_drop(1, 0);
+	pair_drop(1, 0);
+	pair_settle();
+	EXPECT_EQ(pair[0].peer->path.carried, 1500);
+	/* Twice, or before it went out */
+	said.length = 1500;
+	pair_keep(&pair[1], pair[0].address, bytes, dmanic_tested_encode(bytes, tag, &said));
+	pair_settle();
+	dmanic_path_begin(pair[0].peer);
+	said.number = pair[0].peer->path.number;
+	pair_keep(&pair[1], pair[0].address, bytes, dmanic_tested_encode(bytes, tag, &said));
+	pair_deliver(1, 0);
+	EXPECT_EQ(pair[0].peer->path.carried, 0);
+	pair_drop(1, 0);
+	pair_settle();
+	EXPECT_EQ(pair[0].peer->path.carried, 1500);
+	pair_end();
+}
+
+/* What gets lost is found by a TEST, or by data; not by both one after the other */
+TEST(path__test_and_data_find_it_once)
+{
+	u64 offset;
+
+	for (offset = 0; offset < 1250; offset += 20) {
+		struct dmanic_proto_config config = {
+			.mtu = 9000, .super = 9000, .rto_ns = 50 * PAIR_MS,
+		};
+
+		pair_begin_with(config);
+		put(0, 8, 0);
+		pass((2 + offset) * PAIR_MS, 1500, true);
+		put(1, 9000, 0);
+		pass(8000 * PAIR_MS, 1500, true);
+		EXPECT_EQ(pair[0].completed, 2);
+		EXPECT_EQ(xfer[1].status, 0);
+		EXPECT_EQ(pair[0].peer->mtu, 1125);
+		pair_end();
+	}
+}
+
+static void ends(u32 mtu, u32 super)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		dmanic_host_set_mtu(&pair[i].host, mtu, super);
+		dmanic_peer_set_mtu(pair[i].peer);
+	}
+}
+
+/* An operator's remedy helps at once; and nothing longer than a device takes is sent */
+TEST(path__ends_change_while_degraded)
+{
+	u32 i, longest = 0;
+
+	begin(1500);
+	ends(9000, 9000);
+	pass(3600000 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].peer->mtu, 1125);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+	ends(1500, 1500);
+	pair_pump(0);
+	for (i = 0; i < pair[0].nr_sent; i++)
+		longest = max(longest, pair[0].sent[i].length);
+	EXPECT_EQ(longest, 1125);
+	pass(1000 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].peer->mtu, 1500);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_RESTORED);
+	/* To less than it carries, while a longer one is on its way */
+	ends(9000, 9000);
+	pass(20000 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+	while (pair[0].peer->path.mtu <= pair[0].peer->mtu)
+		pass(PAIR_MS, 1500, true);
+	ends(1000, 1000);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_RESTORED);
+	EXPECT_EQ(pair[0].peer->path.mtu, 1000);
+	pass(100 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].peer->path.carried, 1000);
+	EXPECT_EQ(pair[0].peer->path.at, DMANIC_NEVER);
+	pair_end();
+}
+
+/* One that answers some TESTs only, and then takes less, gets none that is no frame */
+TEST(path__test_fits_into_a_frame)
+{
+	begin(65535);
+	dmanic_path_begin(pair[0].peer);
+	pass(5000 * PAIR_MS, 40000, true);
+	EXPECT_EQ(pair[0].peer->mtu, 32767);
+	while (pair[0].peer->path.most != 65534)
+		pass(100 * PAIR_MS, 65534, true);
+	pass(3000 * PAIR_MS, 65534, true);
+	dmanic_host_set_mtu(&pair[1].host, 65534, 65534);
+	dmanic_peer_set_mtu(pair[1].peer);
+	/* A longer payload would not fit into what a frame is built in */
+	pass(100000 * PAIR_MS, 65534, true);
+	EXPECT_EQ(pair[0].peer->mtu, 65534);
+	pair_end();
+}
+
+/* Each time in vain it takes twice as long until it is tried again, and that ends */
+TEST(path__longer_ones_are_tried_later_each_time)
+{
+	u64 last = 0, wait = 0, before;
+	u32 i, number;
+
+	begin(1500);
+	ends(9000, 9000);
+	pass(10000 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].peer->mtu, 1125);
+	for (i = 0; i < 10; i++) {
+		number = pair[0].peer->path.number;
+		while (pair[0].peer->path.number == number)
+			pass(10 * PAIR_MS, 1500, true);
+		before = wait;
+		wait = pair_now - last;
+		last = pair_now;
+		if (i > 1 && i < 6)
+			EXPECT(wait > before + before / 2 && wait < 2 * before + 3000 * PAIR_MS);
+		if (i > 5)
+			EXPECT(wait < before + 3000 * PAIR_MS);
+	}
+	EXPECT(wait > 1000 * 1000 * PAIR_MS);
+	EXPECT_EQ(pair[0].peer->mtu, 1125);
+	pair_end();
+}
+
+/* Longer ends than the path has, and cutting begins to work: it does not wait for that */
+TEST(path__cutting_is_tried_while_frames_are_short)
+{
+	pair_uncut = true;
+	begin_with(1500, 65535);
+	ends(9000, 65535);
+	pass(20000 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].peer->super, 1125);
+	pair_uncut = false;
+	pass(300000 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].peer->mtu, 1125);
+	EXPECT_EQ(pair[0].peer->super, 65535);
 	pair_end();
 }

@@ -87,7 +87,7 @@ TEST(wire__unknown_is_refused)
 		EXPECT_EQ(changed(0, i, length), i == 1 ? 0 : DMANIC_DROP_VERSION);
 		frame[0] = 1;
 	}
-	for (i = 9; i < 256; i++)
+	for (i = DMANIC_WIRE_TYPES; i < 256; i++)
 		EXPECT_EQ(changed(1, i, length), DMANIC_DROP_TYPE);
 	EXPECT_EQ(changed(1, 0, length), DMANIC_DROP_TYPE);
 	frame[1] = DMANIC_WIRE_PROBE;
@@ -493,10 +493,10 @@ TEST(wire__cut_with_notify_and_told)
 			&data, 1000);
 	dmanic_data_seal(frame, NULL);
 	ASSERT_EQ(dmanic_head_decode(frame, whole, whole + 1000, &head), 0);
-	EXPECT(dmanic_data_cuttable(frame, &head));
+	EXPECT(dmanic_frame_cuttable(frame, &head));
 	for (from = 0; from < 1000; from += length) {
 		length = 1000 - from > 300 ? 300 : 1000 - from;
-		EXPECT_EQ(dmanic_data_cut(frame, from, length, piece), whole);
+		EXPECT_EQ(dmanic_frame_cut(frame, from, length, piece), whole);
 		dmanic_data_seal(piece, NULL);
 		ASSERT_EQ(dmanic_head_decode(piece, whole, whole + length, &head), 0);
 		EXPECT_EQ(head.flags, from == 900 ? DMANIC_WIRE_TOLD | DMANIC_WIRE_NOW |
@@ -525,6 +525,88 @@ TEST(wire__cut_with_notify_and_told)
 	}
 }
 
+TEST(wire__test)
+{
+	static const struct dmanic_tested said = { .number = 0x01020304, .length = 0x3fee };
+	struct dmanic_test test = { .number = 0x11121314, .total = 2936 }, got;
+	struct dmanic_tested answer;
+	u32 length;
+
+	length = dmanic_test_encode(frame, 5, &test);
+	ASSERT_EQ(length, 32);
+	EXPECT_EQ(frame[1], 9);
+	EXPECT_EQ(field(6, 2), 2936);
+	EXPECT_EQ(field(24, 4), 0x11121314);
+	EXPECT_EQ(field(28, 2), 0);
+	EXPECT_EQ(field(30, 2), 2936);
+	ASSERT_EQ(dmanic_head_decode(frame, 32, 2968, &head), 0);
+	ASSERT_EQ(dmanic_test_decode(frame, &head, &got), 0);
+	EXPECT(!memcmp(&got, &test, sizeof(got)));
+	/* What it says is longer than itself, or shorter, or nothing */
+	EXPECT_EQ(dmanic_head_decode(frame, 32, 2967, &head), DMANIC_DROP_SHORT);
+	frame[29] = 1;
+	EXPECT_EQ(dmanic_test_decode(frame, &head, &got), DMANIC_DROP_BAD);
+	frame[29] = 0;
+	head.payload_length = 0;
+	EXPECT_EQ(dmanic_test_decode(frame, &head, &got), DMANIC_DROP_BAD);
+	head.head_length = 31;
+	EXPECT_EQ(dmanic_test_decode(frame, &head, &got), DMANIC_DROP_SHORT);
+
+	length = dmanic_tested_encode(frame, 5, &said);
+	ASSERT_EQ(length, 32);
+	EXPECT_EQ(frame[1], 10);
+	EXPECT_EQ(field(24, 4), 0x01020304);
+	EXPECT_EQ(field(28, 4), 0x3fee);
+	ASSERT_EQ(decode(32), 0);
+	ASSERT_EQ(dmanic_tested_decode(frame, &head, &answer), 0);
+	EXPECT(!memcmp(&answer, &said, sizeof(answer)));
+	memset(frame + 28, 0, 4);
+	EXPECT_EQ(dmanic_tested_decode(frame, &head, &answer), DMANIC_DROP_BAD);
+	head.head_length = 31;
+	EXPECT_EQ(dmanic_tested_decode(frame, &head, &answer), DMANIC_DROP_SHORT);
+}
+
+TEST(wire__cut_test)
+{
+	static u8 piece[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_test test = { .number = 7, .total = 1000 }, got;
+	u32 from, length;
+
+	dmanic_test_encode(frame, 5, &test);
+	ASSERT_EQ(dmanic_head_decode(frame, 32, 1032, &head), 0);
+	EXPECT(dmanic_frame_cuttable(frame, &head));
+	for (from = 0; from < 1000; from += length) {
+		length = 1000 - from > 300 ? 300 : 1000 - from;
+		EXPECT_EQ(dmanic_frame_cut(frame, from, length, piece), 32);
+		dmanic_data_seal(piece, NULL);
+		ASSERT_EQ(dmanic_head_decode(piece, 32, 32 + length, &head), 0);
+		EXPECT_EQ(head.payload_length, length);
+		ASSERT_EQ(dmanic_test_decode(piece, &head, &got), 0);
+		EXPECT_EQ(got.number, 7);
+		EXPECT_EQ(got.from, from);
+		EXPECT_EQ(got.total, 1000);
+		/* And once more, by a device behind */
+		if (length == 300) {
+			static u8 again[DMANIC_WIRE_HEAD_MAX];
+
+			EXPECT(dmanic_frame_cuttable(piece, &head));
+			EXPECT_EQ(dmanic_frame_cut(piece, 200, 100, again), 32);
+			dmanic_data_seal(again, NULL);
+			ASSERT_EQ(dmanic_head_decode(again, 32, 132, &head), 0);
+			ASSERT_EQ(dmanic_test_decode(again, &head, &got), 0);
+			EXPECT_EQ(got.from, from + 200);
+		}
+	}
+	/* Nothing else is to be cut */
+	length = dmanic_probe_encode(frame, 5);
+	ASSERT_EQ(decode(length), 0);
+	EXPECT(!dmanic_frame_cuttable(frame, &head));
+	dmanic_test_encode(frame, 5, &test);
+	ASSERT_EQ(dmanic_head_decode(frame, 32, 1032, &head), 0);
+	head.head_length = 40;
+	EXPECT(!dmanic_frame_cuttable(frame, &head));
+}
+
 TEST(wire__cuttable)
 {
 	struct dmanic_data data = { .seq = 5000, .records = 2 };
@@ -532,7 +614,7 @@ TEST(wire__cuttable)
 
 	for (i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
 		length = frame_of(&samples[i]);
-		EXPECT_EQ(dmanic_data_cuttable(frame, &head),
+		EXPECT_EQ(dmanic_frame_cuttable(frame, &head),
 			  dmanic_record_data(samples[i].type));
 		at = dmanic_record_encode(frame, dmanic_data_begin(frame, false), &samples[0]);
 		at = dmanic_record_encode(frame, at, &samples[i]);
@@ -540,7 +622,7 @@ TEST(wire__cuttable)
 		dmanic_data_end(frame, at, 0, 3, &data, length);
 		dmanic_data_seal(frame, NULL);
 		ASSERT_EQ(dmanic_head_decode(frame, at, at + length, &head), 0);
-		EXPECT_EQ(dmanic_data_cuttable(frame, &head),
+		EXPECT_EQ(dmanic_frame_cuttable(frame, &head),
 			  samples[i].type == DMANIC_RECORD_NOTIFY);
 	}
 }
@@ -561,7 +643,7 @@ TEST(wire__cut)
 		dmanic_data_end(frame, at, DMANIC_WIRE_NOW, 3, &data, 1000);
 		for (from = 0; from < 1000; from += length) {
 			length = 1000 - from > 300 ? 300 : 1000 - from;
-			EXPECT_EQ(dmanic_data_cut(frame, from, length, piece), at);
+			EXPECT_EQ(dmanic_frame_cut(frame, from, length, piece), at);
 			dmanic_data_seal(piece, NULL);
 			ASSERT_EQ(dmanic_head_decode(piece, at, at + length, &head), 0);
 			EXPECT_EQ(head.payload_length, length);

@@ -243,6 +243,10 @@ static void frame_send(struct sim_peer *peer, const struct dmanic_out *out)
 		if (out->source[i].xfer->kind != DMANIC_XFER_REPLY)
 			change |= ((struct sim_op *)out->source[i].xfer)->changing;
 	}
+	if (!out->nr_sources) {
+		memset(payload, 0, out->payload_length);
+		at = out->payload_length;
+	}
 	SIM_CHECK(at == out->payload_length, "sources have %u bytes of %u", at,
 		  out->payload_length);
 	do {
@@ -250,7 +254,7 @@ static void frame_send(struct sim_peer *peer, const struct dmanic_out *out)
 		if (out->piece && length > out->piece)
 			length = out->piece;
 		if (length != out->payload_length)
-			dmanic_data_cut(out->head, from, length, frame);
+			dmanic_frame_cut(out->head, from, length, frame);
 		else
 			memcpy(frame, out->head, head);
 		crc = ~__crc32c_le(~0U, payload + from, length);

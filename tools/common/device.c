@@ -297,6 +297,7 @@ const char *device_event(const struct device *device)
 		[DMANIC_EVENT_LINK_DOWN] = "link-down",
 		[DMANIC_EVENT_LINK_UP] = "link-up",
 		[DMANIC_EVENT_PEER_DEGRADED] = "peer-degraded",
+		[DMANIC_EVENT_PEER_RESTORED] = "peer-restored",
 	};
 	uint64_t event = device->number[DMANIC_A_EVENT];
 

@@ -118,6 +118,7 @@ static const struct member peer_members[] = {
 	{ "rtt_ns", DMANIC_PEER_A_RTT_NS },
 	{ "window_bytes", DMANIC_PEER_A_WINDOW },
 	{ "frame_bytes", DMANIC_PEER_A_FRAME },
+	{ "carried_bytes", DMANIC_PEER_A_CARRIED },
 	{ "received_bytes", DMANIC_PEER_A_RECEIVED },
 	{ "crc", DMANIC_PEER_A_CRC },
 	{ "degraded", DMANIC_PEER_A_DEGRADED },
@@ -339,6 +340,40 @@ static void ether_lines(const struct device *device)
 		fault_line(device);
 }
 
+/* "large frames whole: 3 nodes, not known yet: 1 node" */
+static void tested_line(const struct device *device, const struct devices *peers)
+{
+	static const char *const reach[] = {
+		"large frames whole", "large frames cut", "frames of the MTU", "not known yet",
+	};
+	size_t i, n[ARRAY_SIZE(reach)] = { 0 };
+	const char *between = "    tested      ";
+	const uint64_t *peer;
+
+	for (i = 0; i < peers->n; i++) {
+		peer = peers->device[i].peer;
+		if (strcmp(peers->device[i].name, device->name) != 0 ||
+		    peer[DMANIC_PEER_A_STATE] != DMANIC_PEER_LINK_OPEN)
+			continue;
+		if (!peer[DMANIC_PEER_A_CARRIED])
+			n[3]++;
+		else if (peer[DMANIC_PEER_A_CARRIED] > peer[DMANIC_PEER_A_MTU])
+			n[0]++;
+		else if (peer[DMANIC_PEER_A_FRAME] > peer[DMANIC_PEER_A_MTU])
+			n[1]++;
+		else
+			n[2]++;
+	}
+	for (i = 0; i < ARRAY_SIZE(reach); i++) {
+		if (!n[i])
+			continue;
+		printf("%s%s: %zu node%s", between, reach[i], n[i], n[i] == 1 ? "" : "s");
+		between = ", ";
+	}
+	if (*between == ',')
+		putchar('\n');
+}
+
 /* "node 3 gets only frames of up to 750 bytes: …" */
 static void degraded_line(const struct device *device, const struct devices *peers)
 {
@@ -399,6 +434,7 @@ void show_device(struct nicctl *ctl, const struct device *device,
 		ether_lines(device);
 	else
 		dma_line(device);
+	tested_line(device, peers);
 	degraded_line(device, peers);
 	if (*device->model_name)
 		model_lines(device);
@@ -462,7 +498,8 @@ static void peers_table(const struct devices *devices)
 	static const struct column columns[] = {
 		{ "NAME", true }, { "PEER", false }, { "STATE", true },
 		{ "ADDRESS", true }, { "MTU [B]", false }, { "FRAME [B]", false },
-		{ "CAME [B]", false }, { "CRC", true }, { "RTT", false }, { "WINDOW [B]", false },
+		{ "CARRIED [B]", false }, { "CAME [B]", false }, { "CRC", true },
+		{ "RTT", false }, { "WINDOW [B]", false },
 		{ "INCARNATION", false },
 	};
 	struct table *table = table_create(columns, ARRAY_SIZE(columns));
@@ -481,6 +518,10 @@ static void peers_table(const struct devices *devices)
 		table_cell(table, "%s", *device->address ? device->address : "-");
 		cell_number(table, device->peer[DMANIC_PEER_A_MTU]);
 		cell_number(table, device->peer[DMANIC_PEER_A_FRAME]);
+		if (device->peer[DMANIC_PEER_A_CARRIED])
+			cell_number(table, device->peer[DMANIC_PEER_A_CARRIED]);
+		else
+			table_cell(table, "-");
 		cell_number(table, device->peer[DMANIC_PEER_A_RECEIVED]);
 		table_cell(table, "%s", device->peer[DMANIC_PEER_A_CRC] ? "on" : "off");
 		table_cell(table, "%s",

@@ -113,6 +113,7 @@ enum dmanic_event {
 	DMANIC_EVENT_LINK_DOWN = 11,	/* the network device carries nothing */
 	DMANIC_EVENT_LINK_UP = 12,	/* it does again */
 	DMANIC_EVENT_PEER_DEGRADED = 13, /* large frames do not reach it: smaller ones do */
+	DMANIC_EVENT_PEER_RESTORED = 14, /* they reach it again */
 };
 
 /* Checksums of payloads of an ether device */
@@ -144,8 +145,9 @@ enum dmanic_peer_attr {
 	DMANIC_PEER_A_CRC,		/* u32: 1: both have checksums of data on */
 	DMANIC_PEER_A_DEGRADED,		/* u32: enum dmanic_degraded */
 	DMANIC_PEER_A_RIVAL_NS,		/* u64: so long ago another claimed its id; absent: never */
-	DMANIC_PEER_A_RECEIVED,		/* u32: longest frame of data that came from it */
+	DMANIC_PEER_A_RECEIVED,		/* u32: longest frame of data, or TEST, that came */
 	DMANIC_PEER_A_REFUSED,		/* u32: enum dmanic_refused */
+	DMANIC_PEER_A_CARRIED,		/* u32: longest piece of a test that arrived; 0: none yet */
 	__DMANIC_PEER_A_MAX,
 };
 

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Nodes that are far from each other: what takes long is not taken for lost, too long or
+ * dead.
+ *
+ * Sources: driver/proto/wire.c driver/proto/wire_data.c driver/proto/range.c
+ * Sources: driver/proto/host.c driver/proto/handshake.c driver/proto/peer.c
+ * Sources: driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
+ * Sources: driver/proto/receive.c driver/proto/later.c driver/proto/reply.c driver/proto/ack.c
+ * Sources: driver/proto/loss.c driver/proto/path.c driver/proto/rate.c
+ */
+#include "proto_pair.h"
+#include "unit.h"
+
+#define FAR_FRAMES	8192U	/* power of two */
+
+/**
+ * struct far_frame - a frame on its way
+ * @at: when it arrives
+ * @side: where
+ * @frame: it
+ */
+struct far_frame {
+	u64 at;
+	u32 side;
+	struct pair_frame frame;
+};
+
+static struct far_frame far[FAR_FRAMES];
+static u32 far_head, far_tail;
+static u64 far_delay;
+static bool far_cable;	/* is in */
+static bool far_degraded, far_lost;
+
+static u8 source[PAIR_MEMORY];
+static struct dmanic_xfer xfer[2];
+
+/* What was sent is on its way */
+static void far_take(u32 side)
+{
+	struct pair_frame *frame;
+
+	for (; pair[side].nr_sent; pair_drop(side, 0)) {
+		if (!far_cable)
+			continue;
+		frame = &pair[side].sent[0];
+		far[far_tail % FAR_FRAMES] = (struct far_frame) {
+			.at = pair_now + far_delay, .side = !side, .frame = *frame,
+		};
+		/* Not freed with the one that is dropped */
+		frame->bytes = NULL;
+		if (++far_tail - far_head == FAR_FRAMES)
+			abort();
+	}
+}
+
+static void far_look(u32 side)
+{
+	far_degraded |= pair[side].event == DMANIC_PEER_DEGRADED;
+	far_lost |= pair[side].event == DMANIC_PEER_LOST;
+	pair[side].event = 0;
+}
+
+static void far_arrive(void)
+{
+	struct far_frame *frame = &far[far_head++ % FAR_FRAMES];
+
+	pair_feed(frame->side, frame->frame.from, frame->frame.bytes, frame->frame.length);
+	free(frame->frame.bytes);
+}
+
+static void far_pass(u64 ns)
+{
+	u64 until = pair_now + ns, at;
+	u32 i;
+
+	for (;;) {
+		for (i = 0; i < 2; i++) {
+			pair_pump(i);
+			far_take(i);
+		}
+		at = min(dmanic_peer_deadline(pair[0].peer), dmanic_peer_deadline(pair[1].peer));
+		if (far_head != far_tail)
+			at = min(at, far[far_head % FAR_FRAMES].at);
+		if (at > until)
+			break;
+		pair_now = max(at, pair_now + 1);
+		while (far_head != far_tail && far[far_head % FAR_FRAMES].at <= pair_now)
+			far_arrive();
+		for (i = 0; i < 2; i++) {
+			dmanic_peer_timer(pair[i].peer, pair_now);
+			far_look(i);
+		}
+	}
+	pair_now = until;
+}
+
+static void far_begin(struct dmanic_proto_config config, u64 round_trip)
+{
+	far_delay = round_trip / 2;
+	far_cable = true;
+	pair_begin_with(config);
+	xfer[0] = pair_write(source, 1, 0);
+	pair_submit(0, &xfer[0]);
+}
+
+static void far_end(void)
+{
+	for (; far_head != far_tail; far_head++)
+		free(far[far_head % FAR_FRAMES].frame.bytes);
+	pair_end();
+}
+
+/* The side that was asked sends its first data when nobody knows yet how long it takes */
+TEST(far__first_data_do_not_degrade)
+{
+	static const u64 trips[] = { 20, 50, 150, 250, 400, 600 };
+	u64 offset;
+	u32 i;
+
+	for (i = 0; i < sizeof(trips) / sizeof(*trips); i++) {
+		for (offset = 0; offset < trips[i] + 20; offset += 4) {
+			struct dmanic_proto_config config = {
+				.mtu = 1500, .super = 65535, .rto_ns = 4 * PAIR_MS,
+			};
+
+			far_degraded = false;
+			far_begin(config, trips[i] * PAIR_MS);
+			while (pair[1].peer->state != DMANIC_PEER_OPEN)
+				far_pass(PAIR_MS / 4);
+			far_pass(offset * PAIR_MS);
+			xfer[1] = pair_write(source, 5000, 0);
+			pair_submit(1, &xfer[1]);
+			far_pass(4 * trips[i] * PAIR_MS);
+			EXPECT_EQ(xfer[1].result, 5000);
+			EXPECT(!far_degraded);
+			far_end();
+		}
+	}
+}
+
+/* Nobody wants anything of an idle peer: it may be away until it is asked, and again for @dead_ns */
+TEST(far__idle_peer_may_be_away_when_its_mtu_changes)
+{
+	struct dmanic_proto_config config = {
+		.mtu = 9000, .super = 65535, .dead_ns = 200 * PAIR_MS,
+	};
+
+	far_begin(config, PAIR_MS / 10);
+	far_pass(5010 * PAIR_MS);
+	far_lost = false;
+	far_cable = false;
+	dmanic_host_set_mtu(&pair[0].host, 4000, 65535);
+	dmanic_peer_set_mtu(pair[0].peer);
+	far_pass(900 * PAIR_MS);
+	far_cable = true;
+	far_pass(3000 * PAIR_MS);
+	EXPECT(!far_lost);
+	EXPECT_EQ(pair[0].peer->path.carried, 4000);
+	EXPECT_EQ(pair[1].peer->mtu, 4000);
+	far_end();
+}
