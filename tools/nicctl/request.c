@@ -168,6 +168,7 @@ static int take_value(struct request *request, struct args *args,
 		request->netdev = text;
 		return 0;
 	}
+	request->no_fault |= keyword == KEYWORD_FAULT && !strcmp(text, "none");
 	reason = keywords[keyword].parse(text, &request->number[keyword]);
 	if (reason)
 		return args_fail(args, "%s \"%s\" %s", name, text, reason);
@@ -234,6 +235,8 @@ int request_check_set(const struct request *request, struct args *args)
 {
 	if ((request->given & KEYWORDS_FAULT) && !request_has(request, KEYWORD_FAULT))
 		return args_fail(args, "fault is missing: fault SEED drop 1%%, fault none");
+	if (request->no_fault && (request->given & KEYWORDS_FAULT_KINDS))
+		return args_fail(args, "fault none ends all faults, and has no drop, duplicate, corrupt, reorder or delay: give a seed, fault 1 drop 1%%, or leave them out");
 	return 0;
 }
 

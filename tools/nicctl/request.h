@@ -55,6 +55,7 @@ enum keyword {
 /* What happens on purpose to its frames: all from one to the other */
 #define KEYWORDS_FAULT	(KEYWORD_BIT(KEYWORD_DELAY + 1) - \
 			 KEYWORD_BIT(KEYWORD_FAULT))
+#define KEYWORDS_FAULT_KINDS (KEYWORDS_FAULT & ~KEYWORD_BIT(KEYWORD_FAULT))
 #define KEYWORDS_SET	(KEYWORDS_MODEL | KEYWORD_BIT(KEYWORD_FAILED) | \
 			 KEYWORDS_FAULT)
 #define KEYWORDS_DEL	KEYWORD_BIT(KEYWORD_FORCE)
@@ -66,6 +67,7 @@ enum keyword {
  * @type: link type of new ones
  * @model: preset
  * @netdev: network device of an ether device
+ * @no_fault: the fault is "none"
  * @given: KEYWORD_BIT of those that were there
  * @number: their values: counts, nanoseconds, bytes a second, thousandths,
  *	parts per million
@@ -76,6 +78,7 @@ struct request {
 	const char *type;
 	const char *model;
 	const char *netdev;
+	bool no_fault;
 	unsigned int given;
 	uint64_t number[KEYWORDS];
 };
