@@ -500,6 +500,7 @@ TEST(tools, nicrun_tells_ranks_who_they_are)
 	EXPECT_HAS(output.out, "[1] 1 of 2 at 2,0 by ");
 	RUN(1, "nicrun -n 4 --device @ true");
 	EXPECT_HAS(output.err, "missing");
+	EXPECT_HAS(output.err, "remove the others first: nicctl dev del fabric ");
 }
 
 TEST(tools, nicrun_starts_a_part_of_the_ranks)

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "nicrun.h"
+#include "tools/common/device.h"
 
 void device_name(const struct rank *rank, char name[NIC_NAME_MAX])
 {
@@ -61,32 +63,82 @@ static bool are_twins(void)
 	return false;
 }
 
-static void say_missing(unsigned int missing, const char *names)
+/* Those of this network namespace whose name is the prefix and a number */
+static bool is_other(const struct device *device, uint32_t *number)
 {
-	uint32_t last = 0;
+	size_t length = strlen(opt.prefix);
+	const char *digits = device->name + length;
 
+	if (strncmp(device->name, opt.prefix, length) != 0 || !*digits ||
+	    digits[strspn(digits, "0123456789")])
+		return false;
+	*number = (uint32_t)strtoul(digits, NULL, 10);
+	return true;
+}
+
+static bool is_here(const struct devices *devices, const char *name)
+{
+	for (size_t i = 0; i < devices->n; i++)
+		if (!strcmp(devices->device[i].name, name))
+			return true;
+	return false;
+}
+
+/* What there is that the missing ones could be made beside, or not */
+static void find_others(struct missing *missing, const bool *lacks)
+{
+	struct devices devices = { 0 };
+	char name[NIC_NAME_MAX];
+	struct nl nl = { 0 };
+	uint32_t number;
+	bool loop;
+
+	if (nl_open(&nl) ||
+	    devices_get(&nl, DMANIC_GENL_CMD_DEV_GET, NULL, NULL, &devices))
+		goto out;
+	for (size_t i = 0; i < devices.n; i++) {
+		loop = !strcmp(devices.device[i].type, "loop");
+		if (!is_other(&devices.device[i], &number) ||
+		    missing->others == OTHERS_ETHER)
+			continue;
+		/* "nic10" may be of a fabric "nic1" */
+		if (loop && strcmp(devices.device[i].fabric, opt.prefix) != 0)
+			continue;
+		missing->others = loop ? OTHERS_LOOP : OTHERS_ETHER;
+		missing->there = number;
+	}
+	/* Who may open any device may open those of other namespaces, too */
+	for (unsigned int i = 0; i < opt.n && missing->others == OTHERS_NONE; i++) {
+		device_name(&ranks[i], name);
+		if (lacks[i] || is_here(&devices, name))
+			continue;
+		missing->others = OTHERS_ELSEWHERE;
+		missing->there = ranks[i].number;
+	}
+out:
+	devices_free(&devices);
+	nl_close(&nl);
+}
+
+static void say_missing(struct missing *missing, const bool *lacks, const char *names)
+{
+	missing->prefix = opt.prefix;
+	missing->here = opt.here;
 	for (unsigned int i = 0; i < opt.n; i++)
-		if (ranks[i].number > last)
-			last = ranks[i].number;
-	say("%s missing: %s", missing == 1 ? "a device is" : "devices are",
+		if (ranks[i].number > missing->last)
+			missing->last = ranks[i].number;
+	say("%s missing: %s", missing->count == 1 ? "a device is" : "devices are",
 	    names);
 	if (access("/sys/module/dmanic", F_OK))
 		say("the driver is not loaded: modprobe dmanic");
-	if (opt.here) {
-		say("make each: nicctl dev add %s<number> type ether netdev eth0 node <number>",
-		    opt.prefix);
-		return;
-	}
-	if (missing < opt.n)
-		say("remove the others first: nicctl dev del fabric %s",
-		    opt.prefix);
-	say("make them: nicctl dev add %s type loop nodes %" PRIu32,
-	    opt.prefix, last + 1);
+	find_others(missing, lacks);
+	advice_missing(missing);
 }
 
 bool devices_find(void)
 {
-	unsigned int missing = 0;
+	static bool lacks[RANKS_MAX];
+	struct missing missing = { 0 };
 	char name[NIC_NAME_MAX];
 	char names[200] = "";
 	size_t at = 0;
@@ -103,13 +155,15 @@ bool devices_find(void)
 		device_name(&ranks[i], name);
 		if (at + strlen(name) + 8 < sizeof(names))
 			at += (size_t)snprintf(names + at, sizeof(names) - at,
-					       "%s%s", missing ? ", " : "", name);
+					       "%s%s", missing.count ? ", " : "", name);
 		else if (names[at - 1] != '.')
 			at += (size_t)snprintf(names + at, sizeof(names) - at,
 					       ", ...");
-		missing++;
+		if (!missing.count++)
+			missing.first = ranks[i].number;
+		lacks[i] = true;
 	}
-	if (missing)
-		say_missing(missing, names);
-	return !missing && !are_twins();
+	if (missing.count)
+		say_missing(&missing, lacks, names);
+	return !missing.count && !are_twins();
 }

@@ -5,6 +5,7 @@
  *   main.c     prepares, starts the ranks, waits
  *   options.c  the command line
  *   device.c   the device of every rank
+ *   advice.c   how those are made that are missing
  *   rank.c     what a rank gets, and how it starts
  *   label.c    output of the ranks with --label
  *   end.c      how they end: signals, deadlines, the exit status
@@ -27,6 +28,7 @@
 #include "tools/common/output.h"
 
 #define LINE_MAX_BYTES	4096
+#define RANKS_MAX	4096
 
 /**
  * struct options - the command line
@@ -87,6 +89,38 @@ void device_name(const struct rank *rank, char name[NIC_NAME_MAX]);
 
 /* Find out the node of every rank; tell all that is missing at once. */
 bool devices_find(void);
+
+/* ---- advice.c ---- */
+
+/* What is there of the same prefix, besides the devices that are missing */
+enum others {
+	OTHERS_NONE,
+	OTHERS_LOOP,		/* a fabric in this network namespace */
+	OTHERS_ETHER,		/* nodes in this network namespace */
+	OTHERS_ELSEWHERE,	/* in another network namespace, of whatever type */
+};
+
+/**
+ * struct missing - devices that ranks have none of
+ * @prefix: of their names
+ * @here: the other ranks are on other machines
+ * @count: how many are missing
+ * @first: number of the first that is missing
+ * @last: the largest number of all ranks
+ * @others: what there is instead
+ * @there: number of one of these
+ */
+struct missing {
+	const char *prefix;
+	bool here;
+	unsigned int count;
+	uint32_t first;
+	uint32_t last;
+	enum others others;
+	uint32_t there;
+};
+
+void advice_missing(const struct missing *missing);
 
 /* ---- rank.c ---- */
 

@@ -16,7 +16,6 @@
 
 #include "nicrun.h"
 
-#define RANKS_MAX	4096
 #define DEVICE_MAX	99999U
 #define SECRET_DIGITS	32
 
