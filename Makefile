@@ -113,13 +113,23 @@ tests	:= $(basename $(wildcard selftests/kernel/test_*.c \
 	selftests/user/test_*.c))
 units	:= $(basename $(notdir $(wildcard selftests/native/test_*.c)))
 
-# What few have, told before the compiler says it in its way
-.PHONY: liburing
-liburing:
-	@echo '#include <liburing.h>' | $(CC) $(CPPFLAGS) -E -o /dev/null \
-		-x c - 2>/dev/null || { echo "make: nicperf needs liburing:" \
-		"install it (Debian: liburing-dev)" >&2; exit 1; }
-$(user)/tools/nicperf/uring.o: | liburing
+# What is missing on this machine, all of it at once, and told before the
+# compiler says it in its way: HEADER:PACKAGE, of Debian.
+libraries += stdio.h:libc6-dev
+libraries += libmnl/libmnl.h:libmnl-dev
+libraries += cjson/cJSON.h:libcjson-dev
+libraries += liburing.h:liburing-dev
+.PHONY: needs
+needs:
+	@command -v $(firstword $(CC)) >/dev/null || { echo "make: there is no" \
+		"compiler $(firstword $(CC)): install one (Debian:" \
+		"apt-get install gcc libc6-dev), or name it with CC=" >&2; exit 1; }
+	@missing=; for library in $(libraries); do \
+		echo "#include <$${library%:*}>" | $(CC) $(CPPFLAGS) -E \
+			-o /dev/null -x c - 2>/dev/null || \
+			missing="$$missing $${library#*:}"; \
+	done; [ -z "$$missing" ] || { echo "make: libraries are missing, or their" \
+		"headers: apt-get install$$missing (Debian's names)" >&2; exit 1; }
 
 user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools))
 tests: user $(addprefix $(user)/,$(tests)) $(user)/selftests/user/example \
@@ -131,7 +141,7 @@ sim: $(user)/sim
 $(user)/flags: flags = $(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags)
 $(native)/flags: flags = $(CC) $(CPPFLAGS) $(CFLAGS) $(cflags) $(cppflags) \
 	$(sanitize) $(shim)
-$(user)/flags $(native)/flags: FORCE
+$(user)/flags $(native)/flags: FORCE | needs
 	@mkdir -p $(@D)
 	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' >$@
 
@@ -199,7 +209,7 @@ $(user)/selftests/user/example: Documentation/examples/put.c $(libnic-a)
 		$< $(libnic-a)
 
 $(user)/selftests/user/uring-chain: Documentation/examples/uring-chain.c \
-		$(libnic-a) | liburing
+		$(libnic-a)
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(warnings) -Ilibnic/include -o $@ \
