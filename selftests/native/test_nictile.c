@@ -4,7 +4,7 @@
  * that whatever it writes says what was modelled and on which link.
  *
  * Sources: tools/nictile/check.c tools/nictile/outcome.c
- * Sources: tools/nictile/failure.c
+ * Sources: tools/nictile/failure.c tools/nictile/fit.c
  * Sources: tools/nictile/predict.c tools/nictile/report.c tools/nictile/show.c
  * Sources: tools/nictile/story.c tools/common/device.c tools/common/nl.c
  * Sources: tools/common/output.c tools/common/size.c tools/common/stats.c
@@ -246,6 +246,92 @@ TEST(head__names_the_link_and_the_model)
 	card.known = false;
 	strcpy(card.why, "no such device");
 	expect_head("\n", "model not known (no such device)");
+	strcpy(info.link, "ether");
+	expect_head("\n", "link ether, which has no model");
+	strcpy(info.link, "loop");
+}
+
+/* ---- what transfers of two sizes say ---- */
+
+#define SAMPLES	12
+
+/* Times that go up and down by @noise around @small and @large */
+static struct costs fitted(double small, double large, double noise, double copy)
+{
+	double first[SAMPLES], second[SAMPLES];
+	struct transfers transfers = {
+		.n = SAMPLES, .small = first, .large = second,
+		.small_bytes = 1000, .large_bytes = 4000, .copy_byte = copy,
+	};
+	struct costs costs = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < SAMPLES; i++) {
+		first[i] = small + noise * (i % 5 - 2.0);
+		second[i] = large + noise * ((i + 3) % 5 - 2.0);
+	}
+	fit_transfer(&transfers, &costs);
+	return costs;
+}
+
+TEST(fit__a_line_where_time_grows)
+{
+	struct costs costs = fitted(30000, 60000, 100, 0);
+
+	EXPECT_EQ(costs.growth, GROWTH_MEASURED);
+	EXPECT(fabs(costs.transfer_byte - 10) < 0.1);
+	EXPECT(fabs(costs.transfer - 20000) < 300);
+	/* As the paper's card: it begins before the poster is back */
+	costs = fitted(2000, 32000, 10, 0);
+	EXPECT_EQ(costs.growth, GROWTH_MEASURED);
+	EXPECT(costs.transfer < 0);
+}
+
+TEST(fit__no_number_from_noise)
+{
+	struct costs costs = fitted(30000, 30022, 100, 0);
+
+	EXPECT_EQ(costs.growth, GROWTH_NONE);
+	EXPECT_EQ(costs.transfer_byte, 0);
+	EXPECT(fabs(costs.transfer - 30000) < 200);
+	EXPECT_EQ(fitted(30000, 29000, 100, 0).growth, GROWTH_NONE);
+	EXPECT_EQ(fitted(30000, 30000, 0, 0).growth, GROWTH_NONE);
+}
+
+TEST(fit__nothing_arrives_faster_than_it_is_copied)
+{
+	/* 0.01 ns a byte, 100 GB/s, certain as it is */
+	struct costs costs = fitted(30000, 30030, 1, 0.05);
+
+	EXPECT_EQ(costs.growth, GROWTH_TOO_FAST);
+	EXPECT_EQ(costs.transfer_byte, 0);
+	EXPECT(fabs(costs.transfer - 30015) < 20);
+	/* Where no CPU copies, it is possible */
+	EXPECT_EQ(fitted(30000, 30030, 1, 0).growth, GROWTH_MEASURED);
+	EXPECT_EQ(fitted(30000, 30300, 1, 0.05).growth, GROWTH_MEASURED);
+}
+
+TEST(fit__tells_what_is_not_measurable)
+{
+	char *text;
+	size_t bytes;
+	FILE *file;
+	bool ok;
+
+	start();
+	decision.costs.growth = GROWTH_NONE;
+	decision.costs.transfer_byte = 0;
+	EXPECT_EQ(predict(&prediction, &options, &grid, &decision.costs), 0);
+	file = open_memstream(&text, &bytes);
+	show_prediction(&story, file);
+	fclose(file);
+	EXPECT_CONTAINS(text, "bandwidth not measurable: larger faces take no longer");
+	EXPECT_CONTAINS(text, "what transferring its faces adds is not known");
+	EXPECT(!strstr(text, "MB/s through"));
+	free(text);
+	text = report_text(&ok);
+	EXPECT(!strstr(text, "t_comm a byte"));
+	free(text);
 }
 
 TEST(files__are_opened_first_and_labelled)

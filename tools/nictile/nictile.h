@@ -7,6 +7,7 @@
  *   pace.c       computing that takes as long as it is told
  *   board.c      what ranks tell each other: over the NIC alone
  *   calibrate.c  what the link and this machine cost, measured
+ *   fit.c        what transfers of two sizes say of the link
  *   predict.c    the paper's formulas with these costs, heights to try
  *   measure.c    the runs
  *   outcome.c    what they come to
@@ -169,6 +170,13 @@ void pace_init(void);
 
 /* ---- board.c ---- */
 
+/* Of the time of a transfer with its size */
+enum growth {
+	GROWTH_MEASURED,
+	GROWTH_NONE,		/* less than the times differ anyway */
+	GROWTH_TOO_FAST,	/* data cannot be copied that fast */
+};
+
 /**
  * struct costs - what was measured before the runs, nanoseconds
  * @real_point: really computing one point
@@ -178,7 +186,8 @@ void pace_init(void);
  * @sync: the four handshakes of a step
  * @transfer: part of a transfer after the doorbell that does not grow with
  *	its size; may be negative
- * @transfer_byte: growth a byte
+ * @transfer_byte: growth a byte; 0: see @growth
+ * @growth: enum growth
  */
 struct costs {
 	double real_point;
@@ -188,6 +197,7 @@ struct costs {
 	double sync;
 	double transfer;
 	double transfer_byte;
+	uint64_t growth;
 };
 
 /**
@@ -276,6 +286,31 @@ struct job {
 
 /* Collective; at most two ranks are active at a time. Rank 0 has @costs. */
 int calibrate(const struct job *job, struct costs *costs);
+
+/* ---- fit.c ---- */
+
+#define TRANSFERS_MAX	64
+
+/**
+ * struct transfers - how long transfers of two sizes took, nanoseconds
+ * @n: of each size, at most TRANSFERS_MAX
+ * @small_bytes: the smaller size
+ * @large_bytes: the larger one
+ * @small: transfers of it, in any order; they are sorted
+ * @large: the same
+ * @copy_byte: nanoseconds a byte takes to copy here; 0: the CPU need not copy
+ */
+struct transfers {
+	unsigned int n;
+	uint64_t small_bytes;
+	uint64_t large_bytes;
+	double *small;
+	double *large;
+	double copy_byte;
+};
+
+/* Sets the transfer of @costs: transfer, transfer_byte, growth */
+void fit_transfer(struct transfers *of, struct costs *costs);
 
 /* ---- predict.c ---- */
 

@@ -30,7 +30,9 @@ static void report_costs(struct report *report, const struct story *story)
 	report_one_cost(report, "t_interrupt", "us", costs->interrupt / 1e3);
 	report_one_cost(report, "t_sync", "us", costs->sync / 1e3);
 	report_one_cost(report, "t_comm fixed", "us", costs->transfer / 1e3);
-	report_one_cost(report, "t_comm a byte", "ns", costs->transfer_byte);
+	/* left out where it could not be measured */
+	if (costs->growth == GROWTH_MEASURED)
+		report_one_cost(report, "t_comm a byte", "ns", costs->transfer_byte);
 	report_one_cost(report, "t1 real", "ns", costs->real_point);
 	report_one_cost(report, "late", "us", costs->wake / 1e3);
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "nictile.h"
 #include "tools/common/output.h"
@@ -19,6 +20,10 @@ static void show_model(const struct story *story, FILE *file)
 	const uint64_t *model = device->model;
 	char text[SIZE_TEXT];
 
+	if (!strcmp(story->info->link, "ether")) {
+		fputs("which has no model", file);
+		return;
+	}
 	if (!story->card->known) {
 		fprintf(file, "model not known (%s)", story->card->why);
 		return;
@@ -71,6 +76,23 @@ static void show_cost(FILE *file, const char *name, double ns, const char *what)
 		what);
 }
 
+static void show_transfer(const struct costs *costs, FILE *file)
+{
+	static const char *const why[] = {
+		[GROWTH_NONE] = "larger faces take no longer than small ones",
+		[GROWTH_TOO_FAST] = "faces would arrive faster than they can be copied",
+	};
+
+	show_cost(file, "t_comm", costs->transfer,
+		  "of a step's faces after the doorbell, and");
+	if (costs->growth == GROWTH_NONE || costs->growth == GROWTH_TOO_FAST)
+		fprintf(file, "  %-12s %10s  bandwidth not measurable: %s\n", "", "-",
+			why[costs->growth]);
+	else if (costs->transfer_byte > 0)
+		fprintf(file, "  %-12s %10.4g  MB/s through the engine\n", "",
+			1e3 / costs->transfer_byte);
+}
+
 static void show_costs(const struct story *story, FILE *file)
 {
 	const struct costs *costs = &story->decision->costs;
@@ -84,11 +106,7 @@ static void show_costs(const struct story *story, FILE *file)
 		  "a quarter of a ping-pong (two triggers, two waits)");
 	show_cost(file, "t_sync", costs->sync,
 		  "the four hand-shakes of a step (the paper: 4 t_interrupt)");
-	show_cost(file, "t_comm", costs->transfer,
-		  "of a step's faces after the doorbell, and");
-	if (costs->transfer_byte > 0)
-		fprintf(file, "  %-12s %10.4g  MB/s through the engine\n", "",
-			1e3 / costs->transfer_byte);
+	show_transfer(costs, file);
 	show_cost(file, "t1", costs->real_point, "a point, really computed");
 	if (story->options->modelled)
 		show_cost(file, "late", costs->wake,
@@ -96,8 +114,11 @@ static void show_costs(const struct story *story, FILE *file)
 	fprintf(file, "  %-12s %10s  a unit of height: A t1", "",
 		time_print(story->prediction->model[0].t1 * 1e9 *
 			   (double)story->grid->area, text));
-	fprintf(file, ", and %s to transfer its faces\n",
-		time_print(story->prediction->model[0].c * 1e9, text));
+	if (costs->growth == GROWTH_MEASURED)
+		fprintf(file, ", and %s to transfer its faces\n",
+			time_print(story->prediction->model[0].c * 1e9, text));
+	else
+		fputs(", what transferring its faces adds is not known\n", file);
 }
 
 void show_prediction(const struct story *story, FILE *file)
