@@ -81,6 +81,16 @@ static void put(const char *path, const char *text)
 	fclose(file);
 }
 
+static void put_link(const char *path, const char *to)
+{
+	char whole[256];
+
+	put(path, "");
+	snprintf(whole, sizeof(whole), "%s%s", root, path);
+	if (remove(whole) || symlink(to, whole))
+		UNIT_FAIL("%s: %s", whole, strerror(errno));
+}
+
 static void put_mode(const char *path, mode_t mode)
 {
 	char whole[256];
@@ -287,11 +297,20 @@ TEST(memlock__soft_and_hard)
 
 TEST(cgroup__mounted_and_memory)
 {
+	const struct finding *finding;
+
 	machine();
 	found(doctor_cgroup, DOCTOR_UNKNOWN, "not checked");
 	found(doctor_memory, DOCTOR_UNKNOWN, "not checked");
 	put("/proc/mounts", "cgroup /sys/fs/cgroup/memory cgroup rw 0 0\n");
 	found(doctor_cgroup, DOCTOR_WARNING, "not mounted");
+	put_link("/proc/self/ns/mnt", "mnt:[4026531841]");
+	put_link("/proc/1/ns/mnt", "mnt:[4026531841]");
+	found(doctor_cgroup, DOCTOR_WARNING, "not mounted");
+	/* ip netns exec */
+	put_link("/proc/self/ns/mnt", "mnt:[4026532247]");
+	finding = found(doctor_cgroup, DOCTOR_UNKNOWN, "ip netns exec");
+	EXPECT(!*finding->remedy);
 	put("/proc/mounts", "proc /proc proc rw 0 0\n"
 	    "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n");
 	found(doctor_cgroup, DOCTOR_OK, "on /sys/fs/cgroup");
@@ -312,7 +331,16 @@ TEST(devices__state_and_model)
 	found(doctor_devices, DOCTOR_UNKNOWN, "not checked");
 	found(doctor_models, DOCTOR_UNKNOWN, "not checked");
 	devices(0);
-	found(doctor_devices, DOCTOR_WARNING, "none in this network");
+	finding = found(doctor_devices, DOCTOR_WARNING, "none in this network");
+	EXPECT_CONTAINS(finding->remedy, "nicctl dev add nic type loop");
+	put("/dev/dmanic/nic0", "");
+	finding = found(doctor_devices, DOCTOR_WARNING,
+			"; 1 device is in other network namespaces");
+	EXPECT(!strstr(finding->remedy, "dev add"));
+	put("/dev/dmanic/nic1", "");
+	finding = found(doctor_devices, DOCTOR_WARNING,
+			"; 2 devices are in other network namespaces");
+	EXPECT_CONTAINS(finding->remedy, "ip netns exec");
 	devices(3);
 	found(doctor_devices, DOCTOR_OK, "3, all up");
 	found(doctor_models, DOCTOR_OK, "as fast as they can");
@@ -337,7 +365,7 @@ TEST(engines__used_or_given_back)
 	devices(3);
 	there[0].number[DMANIC_A_DMA_STATE] = DMANIC_DMA_USED;
 	there[1].number[DMANIC_A_DMA_STATE] = DMANIC_DMA_SLOW;
-	found(doctor_engines, DOCTOR_OK, "for 1 of 3 devices");
+	found(doctor_engines, DOCTOR_OK, "for 1 of 3 loop devices");
 	there[2].number[DMANIC_A_DMA_STATE] = DMANIC_DMA_REMOVED;
 	found(doctor_engines, DOCTOR_WARNING, "its driver was removed");
 	there[1].number[DMANIC_A_DMA_STATE] = DMANIC_DMA_FAILED;
@@ -345,6 +373,57 @@ TEST(engines__used_or_given_back)
 			"of nic1 was given back because it lost copies");
 	EXPECT_CONTAINS(finding->text, "2 of 3 devices");
 	EXPECT_CONTAINS(finding->remedy, "nicctl dev del nic1");
+}
+
+TEST(ether__has_neither_model_nor_engine)
+{
+	const struct finding *finding;
+	size_t i;
+
+	machine();
+	devices(2);
+	for (i = 0; i < 2; i++) {
+		strcpy(there[i].type, "ether");
+		*there[i].model_name = '\0';
+	}
+	found(doctor_models, DOCTOR_OK, "ether devices have none");
+	finding = found(doctor_engines, DOCTOR_OK, "ether devices");
+	EXPECT(!strstr(finding->text, "0 of"));
+	strcpy(there[1].type, "loop");
+	strcpy(there[1].model_name, "none");
+	found(doctor_models, DOCTOR_OK, "as fast as they can");
+	found(doctor_engines, DOCTOR_OK, "for 0 of 1 loop devices");
+}
+
+TEST(degraded__worst_of_the_peers)
+{
+	static struct device peers[3];
+	const struct finding *finding;
+	size_t i;
+
+	machine();
+	devices(1);
+	strcpy(there[0].netdev, "eth7");
+	memset(peers, 0, sizeof(peers));
+	for (i = 0; i < 3; i++) {
+		strcpy(peers[i].name, "nic0");
+		peers[i].peer[DMANIC_PEER_A_NODE] = i + 1;
+		peers[i].peer[DMANIC_PEER_A_MTU] = 1500;
+	}
+	doctor.peers = (struct devices){ peers, 3, 3 };
+	doctor_degraded(&doctor);
+	EXPECT_EQ(doctor.n, 0);
+	peers[0].peer[DMANIC_PEER_A_DEGRADED] = DMANIC_DEGRADED_UNCUT;
+	finding = found(doctor_degraded, DOCTOR_WARNING,
+			"large frames of nic0 are lost on the way to node 1");
+	EXPECT_CONTAINS(finding->text, "(1 of 3 peers)");
+	EXPECT_CONTAINS(finding->remedy, "ethtool -K eth7");
+	peers[2].peer[DMANIC_PEER_A_DEGRADED] = DMANIC_DEGRADED_SHORT;
+	peers[2].peer[DMANIC_PEER_A_MTU] = 750;
+	finding = found(doctor_degraded, DOCTOR_WARNING,
+			"longer than 750 bytes are lost on the way to node 3");
+	EXPECT_CONTAINS(finding->text, "(2 of 3 peers)");
+	EXPECT_CONTAINS(finding->remedy, "smaller MTU than eth7's");
 }
 
 TEST(limits__fullest)

@@ -30,6 +30,7 @@ static void (*const checks[])(struct doctor *doctor) = {
 	doctor_models,
 	doctor_faults,
 	doctor_rivals,
+	doctor_degraded,
 	doctor_engines,
 	doctor_limits,
 	doctor_cpus,
@@ -74,6 +75,8 @@ static void find_out(struct nicctl *ctl, struct doctor *doctor)
 		doctor->why = ctl->nl.error;
 		return;
 	}
+	/* without them what is degraded is not told, that is all */
+	devices_get(&ctl->nl, DMANIC_GENL_CMD_PEER_GET, NULL, NULL, &doctor->peers);
 	doctor->connected = true;
 	doctor->family_version = ctl->nl.version;
 	doctor->queried = query_any(doctor);
@@ -119,5 +122,6 @@ int doctor_run(struct nicctl *ctl)
 	for (i = 0; i < doctor.n; i++)
 		tell(ctl, &doctor.finding[i]);
 	devices_free(&doctor.devices);
+	devices_free(&doctor.peers);
 	return report_ok(ctl->report) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

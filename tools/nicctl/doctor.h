@@ -48,6 +48,7 @@ struct finding {
  * @finding: @n of them
  * @n: how many
  * @devices: of this network namespace; empty when @connected is not set
+ * @peers: other nodes that these know
  * @connected: the driver answers
  * @why: why it does not
  * @family_version: of its netlink family
@@ -60,6 +61,7 @@ struct doctor {
 	struct finding finding[DOCTOR_FINDINGS];
 	size_t n;
 	struct devices devices;
+	struct devices peers;
 	bool connected;
 	const char *why;
 	uint32_t family_version;
@@ -96,6 +98,9 @@ int doctor_read_line(const struct doctor *doctor, const char *path,
 
 bool doctor_exists(const struct doctor *doctor, const char *path);
 
+/* Of all network namespaces: those in /dev/dmanic */
+size_t doctor_count_files(const struct doctor *doctor);
+
 /* doctor_system.c */
 void doctor_kernel(struct doctor *doctor);
 void doctor_module(struct doctor *doctor);
@@ -118,6 +123,7 @@ void doctor_devices(struct doctor *doctor);
 void doctor_models(struct doctor *doctor);
 void doctor_faults(struct doctor *doctor);
 void doctor_rivals(struct doctor *doctor);
+void doctor_degraded(struct doctor *doctor);
 void doctor_engines(struct doctor *doctor);
 void doctor_limits(struct doctor *doctor);
 void doctor_cpus(struct doctor *doctor);

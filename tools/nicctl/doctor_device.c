@@ -24,6 +24,37 @@ static bool have_devices(struct doctor *doctor, const char *name)
 	return false;
 }
 
+/* Of an ether device the network device copies, and there is nothing to model */
+static bool is_ether(const struct device *device)
+{
+	return !strcmp(device->type, "ether");
+}
+
+static size_t count_loop(const struct doctor *doctor)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < doctor->devices.n; i++)
+		n += !is_ether(&doctor->devices.device[i]);
+	return n;
+}
+
+static void no_devices(struct doctor *doctor)
+{
+	size_t elsewhere = doctor_count_files(doctor);
+
+	if (!elsewhere) {
+		doctor_say(doctor, "devices", DOCTOR_WARNING,
+			   "there is none in this network namespace");
+		doctor_remedy(doctor, "as root: nicctl dev add nic type loop nodes 2; or nicctl restore FILE");
+		return;
+	}
+	doctor_say(doctor, "devices", DOCTOR_WARNING,
+		   "there is none in this network namespace; %zu %s in other network namespaces",
+		   elsewhere, elsewhere == 1 ? "device is" : "devices are");
+	doctor_remedy(doctor, "look there, as root: ip netns exec NAME nicctl doctor (names: ip netns); a device to be made here needs a name that is not in /dev/dmanic");
+}
+
 void doctor_devices(struct doctor *doctor)
 {
 	const struct device *device, *bad = NULL;
@@ -42,9 +73,7 @@ void doctor_devices(struct doctor *doctor)
 		n++;
 	}
 	if (!doctor->devices.n) {
-		doctor_say(doctor, "devices", DOCTOR_WARNING,
-			   "there is none in this network namespace");
-		doctor_remedy(doctor, "as root: nicctl dev add nic type loop nodes 2; or nicctl restore FILE");
+		no_devices(doctor);
 	} else if (!bad) {
 		doctor_say(doctor, "devices", DOCTOR_OK, "%zu, all up",
 			   doctor->devices.n);
@@ -84,6 +113,11 @@ void doctor_models(struct doctor *doctor)
 		first = first ? first : device;
 		n++;
 	}
+	if (!count_loop(doctor)) {
+		doctor_say(doctor, "model", DOCTOR_OK,
+			   "ether devices have none: they are as fast as their networks");
+		return;
+	}
 	if (!first) {
 		doctor_say(doctor, "model", DOCTOR_OK,
 			   "none: data move as fast as they can");
@@ -92,7 +126,7 @@ void doctor_models(struct doctor *doctor)
 	doctor_say(doctor, "model", DOCTOR_WARNING,
 		   "%s pretends to be %s, scale %.7g: what is measured is that, not this machine (%zu of %zu devices)",
 		   first->name, first->model_name, device_scale(first), n,
-		   doctor->devices.n);
+		   count_loop(doctor));
 	doctor_remedy(doctor, "unless that is meant, as root: nicctl dev set fabric %s model none",
 		      first->fabric);
 }
@@ -137,6 +171,50 @@ void doctor_rivals(struct doctor *doctor)
 	}
 }
 
+static const struct device *device_find(const struct doctor *doctor, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < doctor->devices.n; i++)
+		if (!strcmp(doctor->devices.device[i].name, name))
+			return &doctor->devices.device[i];
+	return NULL;
+}
+
+/* Data arrive, but in more frames than they need */
+void doctor_degraded(struct doctor *doctor)
+{
+	const struct device *device, *peer, *worst = NULL;
+	size_t i, n = 0;
+
+	for (i = 0; i < doctor->peers.n; i++) {
+		peer = &doctor->peers.device[i];
+		if (!peer->peer[DMANIC_PEER_A_DEGRADED])
+			continue;
+		n++;
+		if (!worst || peer->peer[DMANIC_PEER_A_MTU] < worst->peer[DMANIC_PEER_A_MTU])
+			worst = peer;
+	}
+	if (!worst)
+		return;
+	device = device_find(doctor, worst->name);
+	if (worst->peer[DMANIC_PEER_A_DEGRADED] == DMANIC_DEGRADED_UNCUT) {
+		doctor_say(doctor, "degraded", DOCTOR_WARNING,
+			   "large frames of %s are lost on the way to node %" PRIu64 ": small ones are sent (%zu of %zu peers)",
+			   worst->name, worst->peer[DMANIC_PEER_A_NODE], n,
+			   doctor->peers.n);
+		doctor_remedy(doctor, "look for a faulty offload on both sides: ethtool -K %s gso off tso off gro off, one after the other",
+			      device ? device->netdev : "NETDEV");
+		return;
+	}
+	doctor_say(doctor, "degraded", DOCTOR_WARNING,
+		   "frames of %s longer than %" PRIu64 " bytes are lost on the way to node %" PRIu64 ": shorter ones are sent (%zu of %zu peers)",
+		   worst->name, worst->peer[DMANIC_PEER_A_MTU],
+		   worst->peer[DMANIC_PEER_A_NODE], n, doctor->peers.n);
+	doctor_remedy(doctor, "look for a switch or tunnel with a smaller MTU than %s's on the way, and raise it; or lower those of the network devices",
+		      device ? device->netdev : "the network device");
+}
+
 /* Copies are right without it: the CPU does them. */
 void doctor_engines(struct doctor *doctor)
 {
@@ -154,10 +232,15 @@ void doctor_engines(struct doctor *doctor)
 		first = first ? first : device;
 		lost++;
 	}
+	if (!count_loop(doctor)) {
+		doctor_say(doctor, "DMA engine", DOCTOR_OK,
+			   "not used: the CPU copies what comes to ether devices");
+		return;
+	}
 	if (!first) {
 		doctor_say(doctor, "DMA engine", DOCTOR_OK,
-			   "copies for %zu of %zu devices, the CPU for the others",
-			   used, doctor->devices.n);
+			   "copies for %zu of %zu loop devices, the CPU for the others",
+			   used, count_loop(doctor));
 		return;
 	}
 	doctor_say(doctor, "DMA engine", DOCTOR_WARNING,
@@ -165,7 +248,7 @@ void doctor_engines(struct doctor *doctor)
 		   first->name,
 		   first->number[DMANIC_A_DMA_STATE] == DMANIC_DMA_FAILED ?
 		   "it lost copies or failed often" : "its driver was removed",
-		   lost, doctor->devices.n);
+		   lost, count_loop(doctor));
 	doctor_remedy(doctor, "look for its driver in dmesg; then, as root, make the device again: nicctl dev del %s, or reload dmanic",
 		      first->name);
 }

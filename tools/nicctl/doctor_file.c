@@ -2,6 +2,7 @@
 /*
  * doctor_file.c - findings, and files below the root
  */
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -129,4 +130,20 @@ bool doctor_exists(const struct doctor *doctor, const char *path)
 
 	free(whole);
 	return there;
+}
+
+size_t doctor_count_files(const struct doctor *doctor)
+{
+	char *path = doctor_path(doctor, "/dev/dmanic");
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+	size_t n = 0;
+
+	free(path);
+	if (!folder)
+		return 0;
+	while ((entry = readdir(folder)))
+		n += *entry->d_name != '.';
+	closedir(folder);
+	return n;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "doctor.h"
 #include "tools/common/size.h"
@@ -344,6 +345,29 @@ static int cgroup_mount(const struct doctor *doctor, char *path, size_t size)
 	return ret;
 }
 
+static bool link_read(const struct doctor *doctor, const char *path, char *text,
+		      size_t size)
+{
+	char *whole = doctor_path(doctor, "%s", path);
+	ssize_t length = readlink(whole, text, size - 1);
+
+	free(whole);
+	if (length < 0)
+		return false;
+	text[length] = '\0';
+	return true;
+}
+
+/* As below "ip netns exec", which mounts /sys anew, without what is in it */
+static bool mounts_are_others(const struct doctor *doctor)
+{
+	char ours[64], first[64];
+
+	return link_read(doctor, "/proc/self/ns/mnt", ours, sizeof(ours)) &&
+	       link_read(doctor, "/proc/1/ns/mnt", first, sizeof(first)) &&
+	       strcmp(ours, first) != 0;
+}
+
 void doctor_cgroup(struct doctor *doctor)
 {
 	char path[512];
@@ -352,6 +376,9 @@ void doctor_cgroup(struct doctor *doctor)
 	if (!ret) {
 		doctor_say(doctor, "cgroup", DOCTOR_OK, "version 2 on %s",
 			   path);
+	} else if (ret == -ENODATA && mounts_are_others(doctor)) {
+		doctor_say(doctor, "cgroup", DOCTOR_UNKNOWN,
+			   "not checked: this is not the machine's mount namespace, and none is mounted here (\"ip netns exec\" hides those there are)");
 	} else if (ret == -ENODATA) {
 		doctor_say(doctor, "cgroup", DOCTOR_WARNING,
 			   "cgroup version 2 is not mounted: only RLIMIT_MEMLOCK limits what a user takes");
