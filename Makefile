@@ -291,8 +291,8 @@ colon	:= :
 modules-check = $(if $(word 2,$(modules-at))$(findstring $(colon),\
 	$(modules-at)),$(error the kernel builds no module below a path with \
 	spaces or colons, $(modules-at): move the checkout, or name another \
-	folder with BUILD=))$(if $(release),,$(error no configured kernel in \
-	KDIR=$(KDIR)$(if $(wildcard $(KDIR)/.),,, which does not exist): \
+	folder with BUILD=))$(if $(release),,$(error KDIR=$(KDIR) \
+	has no kernel build tree$(if $(wildcard $(KDIR)/.),,: it does not exist); \
 	install its headers (Debian: apt-get install \
 	linux-headers-$(shell uname -r)), or name another KDIR))
 
