@@ -69,6 +69,10 @@ TEST(control, monitor_is_for_those_named)
 	EXPECT_HAS(output.err, "0 of 1 events came");
 	RUN(0, "nicctl monitor dev @1 timeout 0.001");
 	EXPECT_EQ(output.out[0], 0);
+	EXPECT_EQ(output.err[0], 0);
+	/* What is not there may come */
+	RUN(0, "nicctl monitor dev @7 timeout 0.001");
+	EXPECT_HAS(output.err, "7 in this network namespace yet: waiting for it");
 	RUN(0, "nicctl monitor dev @1 timeout 1000us");
 	EXPECT_EQ(output.out[0], 0);
 }

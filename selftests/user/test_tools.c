@@ -164,6 +164,7 @@ TEST(tools, nicctl_removes)
 	RUN(1, "nicctl dev show @0");
 	EXPECT_EQ(output.out[0], 0);
 	RUN(1, "nicctl dev del fabric @");
+	EXPECT_HAS(output.err, "no such fabric in this network namespace");
 	RUN(1, "test -e /dev/dmanic/@0");
 }
 

@@ -22,6 +22,9 @@ static int change(struct nicctl *ctl, const char *what, uint8_t command,
 	if (status)
 		return status;
 	ret = devices_change(&ctl->nl, command, request);
+	if (ret == -ENODEV && command == DMANIC_GENL_CMD_DEV_NEW && request->netdev)
+		return nicctl_fail(ctl, what, "%s: netdev %s: %s", selected(request),
+				   request->netdev, ctl->nl.error);
 	/* nothing is selected that is yet to be made */
 	if (ret && command == DMANIC_GENL_CMD_DEV_NEW)
 		return nicctl_fail(ctl, what, "%s: %s", selected(request),

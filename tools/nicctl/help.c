@@ -138,7 +138,7 @@ static const char monitor[] =
 "Print what happens to devices of this network namespace, a line for each event\n"
 "with the time (UTC), until SIGINT or SIGTERM: added, removed, model (it was\n"
 "set), failed, restarted; of an ether device link-down, link-up, and of a peer\n"
-"peer-up, -down, -restarted, -refused, -rival, -degraded. Only the device NAME, or\n"
+"peer-up, -down, -restarted, -refused, -rival, -degraded, -restored. Only the device NAME, or\n"
 "those of a fabric, when one is named. Where lines are read too slowly events are\n"
 "lost; that is told, and then each device there is now (present).\n"
 "\n"

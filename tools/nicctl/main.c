@@ -2,6 +2,7 @@
 /*
  * main.c - nicctl: make, change, show, watch and remove dmanic devices
  */
+#include <ctype.h>
 #include <errno.h>
 #include <nic.h>
 #include <stdarg.h>
@@ -24,8 +25,7 @@ int nicctl_fail(struct nicctl *ctl, const char *what, const char *format, ...)
 	return EXIT_FAILURE;
 }
 
-/* Is @name a fabric, or a device? The driver's last error stays. */
-static bool is_there(struct nl *nl, const char *name, bool fabric)
+bool nicctl_is_there(struct nl *nl, const char *name, bool fabric)
 {
 	char error[sizeof(nl->error)];
 	struct devices devices = { 0 };
@@ -45,12 +45,15 @@ int nicctl_fail_selected(struct nicctl *ctl, const char *what,
 	const char *name = request->name, *fabric = request->fabric;
 	const char *which = name ? name : fabric;
 
-	if (ret == -ENODEV && name && is_there(&ctl->nl, name, true))
+	if (ret == -ENODEV && name && nicctl_is_there(&ctl->nl, name, true))
 		return nicctl_fail(ctl, what, "%s is a fabric, not a device: nicctl %s fabric %s",
 				   name, what, name);
-	if (ret == -ENODEV && fabric && is_there(&ctl->nl, fabric, false))
+	if (ret == -ENODEV && fabric && nicctl_is_there(&ctl->nl, fabric, false))
 		return nicctl_fail(ctl, what, "%s is a device, not a fabric: nicctl %s %s",
 				   fabric, what, fabric);
+	if (ret == -ENODEV && fabric)
+		return nicctl_fail(ctl, what, "%s: no such fabric in this network namespace: see nicctl dev show",
+				   fabric);
 	return nicctl_fail(ctl, what, "%s%s%s", which ? which : "", which ? ": " : "",
 			   ctl->nl.error);
 }
@@ -122,8 +125,8 @@ static int options_take(struct nicctl *ctl, int argc, char **argv, char **words)
 	int i, n = 0;
 
 	for (i = 1; i < argc; i++) {
-		/* a dash alone stands for standard input */
-		if (*argv[i] != '-' || !argv[i][1])
+		/* a dash alone stands for standard input, -1 for a value */
+		if (*argv[i] != '-' || !argv[i][1] || isdigit((unsigned char)argv[i][1]))
 			words[n++] = argv[i];
 		else if (option_take(ctl, argv[i], &instead))
 			return -1;

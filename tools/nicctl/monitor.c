@@ -245,6 +245,17 @@ static int signals_open(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+/* It may be made later, or its name be wrong: who waits in vain is to know */
+static void tell_missing(const struct monitor *monitor)
+{
+	const char *fabric = monitor->wanted.fabric;
+	const char *name = fabric ? fabric : monitor->wanted.name;
+
+	if (name && !nicctl_is_there(&monitor->ctl->nl, name, fabric))
+		fprintf(stderr, "nicctl: monitor: there is no %s %s in this network namespace yet: waiting for it\n",
+			fabric ? "fabric" : "device", name);
+}
+
 static int monitor_open(struct monitor *monitor)
 {
 	int status = nicctl_connect(monitor->ctl);
@@ -254,6 +265,7 @@ static int monitor_open(struct monitor *monitor)
 	if (nl_open(&monitor->events) || nl_events_join(&monitor->events))
 		return nicctl_fail(monitor->ctl, "driver dmanic", "%s",
 				   monitor->events.error);
+	tell_missing(monitor);
 	/* last, so that who sees them blocked knows that we listen */
 	monitor->signals = signals_open();
 	if (monitor->signals < 0)

@@ -50,6 +50,9 @@ int nicctl_connect(struct nicctl *ctl);
 int nicctl_fail_selected(struct nicctl *ctl, const char *what,
 			 const struct request *request, int ret);
 
+/* Is @name a fabric, or a device? The driver's last error stays. */
+bool nicctl_is_there(struct nl *nl, const char *name, bool fabric);
+
 /* change.c */
 
 /* Ask for a change; @command: DEV_NEW, DEV_SET or DEV_DEL. As devices_get(). */

@@ -46,7 +46,12 @@ static const char *parse_switch(const char *text, uint64_t *value)
 
 static const char *parse_node(const char *text, uint64_t *value)
 {
-	return count_parse(text, UINT32_MAX - 1, value);
+	const char *reason = count_parse(text, UINT32_MAX - 1, value);
+
+	/* of all reasons the only one that leaves open what would do */
+	if (reason && text[strspn(text, "0123456789")] == '\0' && *text)
+		return "is too large: a node id is 0 to 4294967294";
+	return reason;
 }
 
 /* As in the driver */
@@ -175,6 +180,19 @@ static int take_value(struct request *request, struct args *args,
 	return 0;
 }
 
+/* Told, rather than which other words there are: a word of dev add in dev set */
+static bool is_made_with(const char *word, unsigned int allowed)
+{
+	int i;
+
+	if (!word || !(allowed & KEYWORD_BIT(KEYWORD_FAULT)))
+		return false;
+	for (i = 0; i < KEYWORDS; i++)
+		if ((KEYWORDS_ETHER & KEYWORD_BIT(i)) && !strcmp(keywords[i].name, word))
+			return true;
+	return false;
+}
+
 /* The next word as one of those allowed */
 static int take_keyword(struct args *args, unsigned int allowed)
 {
@@ -182,6 +200,9 @@ static int take_keyword(struct args *args, unsigned int allowed)
 	int index[KEYWORDS];
 	int chosen, i, n = 0;
 
+	if (is_made_with(args_peek(args), allowed))
+		return args_fail(args, "%s of an ether device is set when it is made: nicctl dev del NAME, then nicctl dev add NAME type ether ... %s ...",
+				 args_peek(args), args_peek(args));
 	for (i = 0; i < KEYWORDS; i++) {
 		if (!(allowed & KEYWORD_BIT(i)))
 			continue;

@@ -216,7 +216,7 @@ static void devices_table(const struct devices *devices)
 		{ "NODE", false }, { "STATE", true }, { "CONTEXTS", false },
 		{ "SEGMENTS", false }, { "QUEUES", false },
 		{ "INTERRUPTS", false }, { "PINNED [B]", false },
-		{ "MODEL", true }, { "SCALE", false },
+		{ "MODEL", true }, { "SCALE", false }, { "NETDEV", true },
 	};
 	struct table *table = table_create(columns, ARRAY_SIZE(columns));
 	const struct device *device = devices->device;
@@ -236,6 +236,7 @@ static void devices_table(const struct devices *devices)
 		table_cell(table, "%s",
 			   size_print(device->number[DMANIC_A_PINNED], size));
 		cell_model(table, device);
+		table_cell(table, "%s", *device->netdev ? device->netdev : "-");
 	}
 	table_print(table, stdout);
 	table_free(table);
