@@ -26,6 +26,9 @@
  */
 #define PATH_ROUNDS	4ULL
 #define PATH_WAIT_MAX	3U
+/* and still longer when that was so for so many TESTs: nobody may be there that knows them */
+#define PATH_UNHEARD	8U
+#define PATH_MUTE_MAX	8U
 /* So many times the time after which a peer is dead until more is tried again, */
 #define PATH_RAISE	8U
 /* doubled each time that was in vain, so often */
@@ -73,6 +76,7 @@ static void path_test(struct dmanic_peer *peer, u32 mtu, bool cuts)
 	path->sent = 0;
 	path->asks = false;
 	path->due = true;
+	path->later = DMANIC_NEVER;
 }
 
 /**
@@ -85,6 +89,7 @@ void dmanic_path_reset(struct dmanic_peer *peer)
 		.most = DMANIC_WIRE_FRAME_MAX,
 		.number = peer->path.number,
 		.at = DMANIC_NEVER,
+		.later = DMANIC_NEVER,
 	};
 }
 
@@ -106,8 +111,22 @@ void dmanic_path_begin(struct dmanic_peer *peer)
  */
 void dmanic_path_doubt(struct dmanic_peer *peer)
 {
-	if (!peer->path.due && !peer->path.sent)
-		path_test(peer, peer->mtu, false);
+	u64 at = peer->path.at;
+
+	if (peer->path.due || peer->path.sent)
+		return;
+	path_test(peer, peer->mtu, false);
+	/* What is due then is not put off by that */
+	peer->path.later = at;
+}
+
+/* It is known to carry less, and nobody was told: the ends changed meanwhile */
+static void path_tell(struct dmanic_peer *peer)
+{
+	if (peer->path.told || !dmanic_peer_degraded(peer))
+		return;
+	peer->path.told = true;
+	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_DEGRADED);
 }
 
 static void path_restored(struct dmanic_peer *peer)
@@ -199,9 +218,14 @@ static void path_rest(struct dmanic_peer *peer, u64 now)
 	struct dmanic_peer_path *path = &peer->path;
 
 	path->sent = 0;
-	path->at = DMANIC_NEVER;
-	if (dmanic_peer_degraded(peer))
-		path->at = path->hope ? now : now + path_wait(peer);
+	path->at = path->later;
+	path->later = DMANIC_NEVER;
+	if (!dmanic_peer_degraded(peer))
+		path->at = DMANIC_NEVER;
+	else if (path->hope)
+		path->at = now;
+	else if (path->at == DMANIC_NEVER)
+		path->at = now + path_wait(peer);
 }
 
 static void path_longer(struct dmanic_peer *peer)
@@ -256,6 +280,7 @@ static void path_lost(struct dmanic_peer *peer, u64 now)
 	} else {
 		path->hope = false;
 		path->vain++;
+		path_tell(peer);
 	}
 	/* The longer one was too long, or there is no shorter one */
 	if (number == path->number)
@@ -344,7 +369,8 @@ bool dmanic_path_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 		longer = max(path->tried, path->unheard);
 	path->due = false;
 	path->sent = now;
-	path->at = now + (wait << min(longer, PATH_WAIT_MAX));
+	longer = min(longer, path->unheard > PATH_UNHEARD ? PATH_MUTE_MAX : PATH_WAIT_MAX);
+	path->at = now + (wait << longer);
 	if (path->cuts && path_super(peer, path->mtu) > path->mtu)
 		pieces = 2;
 	out->mtu = path->mtu;

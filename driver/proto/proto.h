@@ -714,6 +714,8 @@ enum dmanic_peer_state {
  * @unheard: so often nothing was heard at all
  * @sent: when it went out last; 0: there is none under way
  * @at: when to look again; DMANIC_NEVER
+ * @later: when to try a longer one, when this TEST is done: it is in between;
+ *	DMANIC_NEVER: as that says
  * @answer: of it
  */
 struct dmanic_peer_path {
@@ -739,6 +741,7 @@ struct dmanic_peer_path {
 	u32 unheard;
 	u64 sent;
 	u64 at;
+	u64 later;
 	struct dmanic_tested answer;
 };
 

@@ -31,9 +31,19 @@ static u32 far_head, far_tail;
 static u64 far_delay;
 static bool far_cable;	/* is in */
 static bool far_degraded, far_lost;
+static u32 far_tests;	/* long ones, of side 0 */
+static u32 far_drop;	/* so many of these get lost yet */
 
 static u8 source[PAIR_MEMORY];
 static struct dmanic_xfer xfer[2];
+
+static bool far_loses(u32 side, const struct pair_frame *frame)
+{
+	if (side || frame->bytes[1] != DMANIC_WIRE_TEST || frame->length < 1000)
+		return false;
+	far_tests++;
+	return far_drop && far_drop--;
+}
 
 /* What was sent is on its way */
 static void far_take(u32 side)
@@ -41,9 +51,9 @@ static void far_take(u32 side)
 	struct pair_frame *frame;
 
 	for (; pair[side].nr_sent; pair_drop(side, 0)) {
-		if (!far_cable)
-			continue;
 		frame = &pair[side].sent[0];
+		if (!far_cable || far_loses(side, frame))
+			continue;
 		far[far_tail % FAR_FRAMES] = (struct far_frame) {
 			.at = pair_now + far_delay, .side = !side, .frame = *frame,
 		};
@@ -159,4 +169,36 @@ TEST(far__idle_peer_may_be_away_when_its_mtu_changes)
 	EXPECT_EQ(pair[0].peer->path.carried, 4000);
 	EXPECT_EQ(pair[1].peer->mtu, 4000);
 	far_end();
+}
+
+/* Some get lost; that others are not answered at once tells nothing, and few are sent */
+static void few_tests(bool measured)
+{
+	struct dmanic_proto_config config = { .mtu = 1500, .super = 1500, .rto_ns = 4 * PAIR_MS };
+	u32 i, side = measured ? 0 : 1;
+
+	far_begin(config, 400 * PAIR_MS);
+	far_drop = 3;
+	far_tests = 0;
+	far_degraded = false;
+	while (pair[side].peer->state != DMANIC_PEER_OPEN)
+		far_pass(PAIR_MS);
+	/* The other side's data are answered all the time */
+	for (i = 0; i < 100; i++) {
+		xfer[1] = pair_write(source, 8, 0);
+		pair_submit(1, &xfer[1]);
+		far_pass(100 * PAIR_MS);
+		if (!xfer[1].result)
+			far_pass(1000 * PAIR_MS);
+	}
+	EXPECT(!far_degraded);
+	EXPECT_EQ(pair[0].peer->path.carried, 1500);
+	EXPECT(far_tests > 3 && far_tests < 10);
+	far_end();
+}
+
+TEST(far__lost_tests_do_not_degrade)
+{
+	few_tests(true);
+	few_tests(false);
 }

@@ -646,3 +646,89 @@ TEST(path__cutting_is_tried_while_frames_are_short)
 	EXPECT_EQ(pair[0].peer->super, 65535);
 	pair_end();
 }
+
+/* Told once that it carries less, and once that it does no more: whatever the ends do */
+TEST(path__what_is_told_alternates)
+{
+	begin(1500);
+	ends(9000, 9000);
+	pass(2000 * PAIR_MS, 9000, true);
+	EXPECT_EQ(pair[0].peer->path.carried, 9000);
+	ends(1500, 1500);
+	pass(10 * PAIR_MS, 9000, true);
+	EXPECT_EQ(pair[0].event, 0);
+	ends(9000, 9000);
+	pass(10000 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+	ends(1000, 1000);
+	pass(100 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_RESTORED);
+	/* It is as short as it was, and is told so */
+	ends(9000, 9000);
+	pass(100000 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].peer->mtu, 1125);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+	pair_end();
+
+	pair_uncut = true;
+	begin_with(1500, 65535);
+	pass(3000 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+	ends(1500, 1500);
+	pass(100 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_RESTORED);
+	ends(1500, 65535);
+	pass(100000 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_DEGRADED);
+	pair_uncut = false;
+	ends(1500, 1500);
+	ends(1500, 65535);
+	pass(100 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_RESTORED);
+	EXPECT_EQ(pair[0].peer->super, 65535);
+	pair_end();
+}
+
+/* A device that drops something now and then does not put off what is due */
+TEST(path__doubts_put_nothing_off)
+{
+	u32 i;
+
+	begin(1500);
+	ends(9000, 9000);
+	pass(10000 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].peer->mtu, 1125);
+	for (i = 0; i < 12; i++) {
+		dmanic_path_doubt(pair[0].peer);
+		pass(5000 * PAIR_MS, 9000, true);
+	}
+	EXPECT_EQ(pair[0].peer->mtu, 9000);
+	pair_end();
+}
+
+/* A peer that no TEST reaches gets few; its connection lives */
+TEST(path__nobody_who_knows_tests)
+{
+	u32 i, tests = 0;
+	u64 until;
+
+	begin(9000);
+	dmanic_path_begin(pair[0].peer);
+	until = pair_now + 60000 * PAIR_MS;
+	do {
+		pair_pump(0);
+		pair_pump(1);
+		for (i = 0; pair[0].nr_sent || pair[1].nr_sent; i = !i) {
+			for (; pair[i].nr_sent; pair_drop(i, 0)) {
+				if (pair_type(i, 0) != DMANIC_WIRE_TEST)
+					pair_deliver(i, 0);
+				else
+					tests += !i;
+			}
+		}
+	} while (pair_tick(until));
+	EXPECT(tests < 80);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPEN);
+	EXPECT_EQ(pair[0].peer->mtu, 9000);
+	pair_end();
+}
