@@ -240,6 +240,25 @@ const char *device_path(const struct device *device)
 	return name_of(names, ARRAY_SIZE(names), device->number[DMANIC_A_PATH]);
 }
 
+const struct device *devices_degraded(const struct devices *peers, const char *name,
+				      size_t *n)
+{
+	const struct device *peer, *worst = NULL;
+	size_t i;
+
+	*n = 0;
+	for (i = 0; i < peers->n; i++) {
+		peer = &peers->device[i];
+		if ((name && strcmp(peer->name, name) != 0) ||
+		    !peer->peer[DMANIC_PEER_A_DEGRADED])
+			continue;
+		++*n;
+		if (!worst || peer->peer[DMANIC_PEER_A_MTU] < worst->peer[DMANIC_PEER_A_MTU])
+			worst = peer;
+	}
+	return worst;
+}
+
 const char *device_peer_state(const struct device *device)
 {
 	static const char *const names[] = {

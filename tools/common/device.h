@@ -87,6 +87,13 @@ struct device_trouble device_trouble(const struct device *device, const char *ro
 /* Something happens to its frames on purpose */
 bool device_has_fault(const struct device *device);
 
+/*
+ * Of peers those that not all frames reach, of the device @name or all (NULL). Return: the
+ * one that gets the shortest; NULL: none. @n: how many there are.
+ */
+const struct device *devices_degraded(const struct devices *peers, const char *name,
+				      size_t *n);
+
 /* What becomes of its large frames; what is with a peer */
 const char *device_path(const struct device *device);
 const char *device_peer_state(const struct device *device);

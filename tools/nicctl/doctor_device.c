@@ -184,17 +184,10 @@ static const struct device *device_find(const struct doctor *doctor, const char 
 /* Data arrive, but in more frames than they need */
 void doctor_degraded(struct doctor *doctor)
 {
-	const struct device *device, *peer, *worst = NULL;
-	size_t i, n = 0;
+	const struct device *device, *worst;
+	size_t n;
 
-	for (i = 0; i < doctor->peers.n; i++) {
-		peer = &doctor->peers.device[i];
-		if (!peer->peer[DMANIC_PEER_A_DEGRADED])
-			continue;
-		n++;
-		if (!worst || peer->peer[DMANIC_PEER_A_MTU] < worst->peer[DMANIC_PEER_A_MTU])
-			worst = peer;
-	}
+	worst = devices_degraded(&doctor->peers, NULL, &n);
 	if (!worst)
 		return;
 	device = device_find(doctor, worst->name);

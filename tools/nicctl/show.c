@@ -378,18 +378,10 @@ static void tested_line(const struct device *device, const struct devices *peers
 /* "node 3 gets only frames of up to 750 bytes: …" */
 static void degraded_line(const struct device *device, const struct devices *peers)
 {
-	const struct device *peer, *worst = NULL;
-	size_t i, n = 0;
+	const struct device *worst;
+	size_t n;
 
-	for (i = 0; i < peers->n; i++) {
-		peer = &peers->device[i];
-		if (strcmp(peer->name, device->name) != 0 ||
-		    !peer->peer[DMANIC_PEER_A_DEGRADED])
-			continue;
-		n++;
-		if (!worst || peer->peer[DMANIC_PEER_A_MTU] < worst->peer[DMANIC_PEER_A_MTU])
-			worst = peer;
-	}
+	worst = devices_degraded(peers, device->name, &n);
 	if (!worst)
 		return;
 	if (worst->peer[DMANIC_PEER_A_DEGRADED] == DMANIC_DEGRADED_UNCUT)
