@@ -244,7 +244,8 @@ $(user)/sim: $(addprefix $(user)/,$(sim-o))
 	$(call say,LD,$@)
 	$(Q)$(link)
 
-# Fuzzers are built by clang, whole: objects of gcc know nothing of coverage.
+# Fuzzers are built by clang, whole: objects of gcc know nothing of coverage. They may
+# do little work for a frame, so that short ones are placed in parts, too.
 FUZZ_CC	?= clang
 fuzz	:= $(BUILD)/fuzz
 fuzzers	:= $(basename $(notdir $(wildcard selftests/fuzz/fuzz_*.c)))
@@ -254,7 +255,7 @@ $(fuzz)/%: selftests/fuzz/%.c $(wildcard driver/proto/*.[ch] selftests/fuzz/*.h 
 	$(call say,CLANG,$@)
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -O1 -g -std=gnu11 $(warnings) -fno-sanitize-recover=all \
-		-fsanitize=fuzzer,address,undefined $(shim) $(cppflags) \
+		-fsanitize=fuzzer,address,undefined $(shim) $(cppflags) -DDMANIC_WORK=200U \
 		-o $@ $< $(wildcard driver/proto/*.c)
 
 $(foreach t,$(tools),$(eval $(call tool-rule,$(t))))

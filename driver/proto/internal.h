@@ -9,7 +9,9 @@
 
 #define DMANIC_NONE	0xffffffffU	/* no index */
 /* What is done at most of one frame; what is left comes again. See later.c */
+#ifndef DMANIC_WORK
 #define DMANIC_WORK	32768U
+#endif
 
 static inline const struct dmanic_env *dmanic_peer_env(const struct dmanic_peer *peer)
 {

@@ -61,6 +61,9 @@ void dmanic_ranges_add(struct dmanic_ranges *set, u64 from, u64 to)
 	for (last = first; last < set->nr && range[last].from <= to; last++)
 		;
 	if (first == last) {
+		/* Nobody asked for room: it is not noted, and has to come again */
+		if (set->nr == set->max)
+			return;
 		memmove(range + first + 1, range + first,
 			(set->nr - first) * sizeof(*range));
 		set->nr++;

@@ -212,7 +212,8 @@ static bool receive_record(struct dmanic_peer *peer, u8 class,
 
 	while ((length = dmanic_ranges_missing(&rx->got, &from, end))) {
 		drop = DMANIC_DROP_ROOM;
-		if (rx->work && dmanic_ranges_room(&rx->got, from, from + length))
+		/* How much of it will be noted is not known yet: perhaps one unit */
+		if (rx->work && dmanic_ranges_room(&rx->got, from, from + 1))
 			drop = receive_units(peer, class, record, from, &length,
 					     from - seq, frame, at, now);
 		if (drop) {

@@ -101,7 +101,7 @@ int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length)
 	static struct dmanic_env env;
 	struct dmanic_proto_config config = {
 		.mtu = 600, .super = 2000, .operations = 8, .extents = 32, .sent = 32,
-		.ranges = 8, .early = 4,
+		.ranges = 4, .early = 4,
 	};
 	struct input input = { bytes, length };
 	u8 head[DMANIC_WIRE_HEAD_MAX];

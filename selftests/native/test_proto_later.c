@@ -194,6 +194,44 @@ TEST(later__work_of_a_frame_is_bounded)
 	pair_end();
 }
 
+/* Of a frame only a part is placed, so that what was placed joins nothing */
+TEST(later__parts_of_frames_are_noted_within_room)
+{
+	struct dmanic_rx *rx;
+	u32 i, round;
+
+	begin((struct dmanic_proto_config) { .mtu = 9000, .ranges = 4 });
+	rx = &pair[1].peer->rx[DMANIC_BULK];
+	for (i = 0; i < 36; i++) {
+		if (i == 0 || i == 32)
+			put(i, 1000, i, 1, 2);
+		else
+			put(i, 1, 20000 + i * 2, 0, 0);
+		/* Frame 1 has 30, any other one */
+		if (i < 1 || i >= 30)
+			pair_pump(0);
+	}
+	ASSERT_EQ(pair[0].nr_sent, 7);
+	pair_deliver(0, 1);
+	pair_deliver(0, 4);
+	pair_deliver(0, 6);
+	ASSERT_EQ(rx->got.nr, 3);
+	/* It ends where 4 begins, and where it begins nothing is */
+	pair_deliver(0, 3);
+	EXPECT_EQ(rx->got.nr, 3);
+	/* The last place is for what is next, until that is done */
+	pair_deliver(0, 0);
+	EXPECT_EQ(rx->got.nr, 3);
+	EXPECT(rx->got.next > 1 && rx->got.next < 1000);
+	for (round = 0; round < 4; round++)
+		for (i = 0; i < 7; i++)
+			pair_deliver(0, i);
+	EXPECT_EQ(rx->got.nr, 0);
+	EXPECT(!memcmp(pair[1].memory, model, sizeof(model)));
+	check(36);
+	pair_end();
+}
+
 /* Who was refused wrote nothing: what is older is not to be left out for it */
 TEST(later__a_refused_write_covers_nothing)
 {
