@@ -77,21 +77,33 @@ static void run_unsent(struct ether_batch *frame, u64 now)
 	dmanic_ether_wake(frame->ep);
 }
 
-/* What a READ of another node asked for may have been taken back */
-static bool run_refused(struct ether_peer *ep, const struct dmanic_out *out)
+/* What READs of another node asked for may have been taken back: those end, all of them */
+static bool run_end_reads(struct ether_peer *ep)
 {
 	struct dmanic_xfer *xfer;
-	bool refused = false;
+	bool some = false;
+	u32 at = 0;
+
+	while ((xfer = dmanic_peer_reading(&ep->peer, &at))) {
+		if (dmanic_ether_read_allowed(ep->en, xfer))
+			continue;
+		dmanic_peer_cancel(&ep->peer, xfer, DMANIC_STATUS_NO_SEGMENT);
+		some = true;
+	}
+	return some;
+}
+
+static bool run_may_send(const struct ether_peer *ep, const struct dmanic_out *out)
+{
+	const struct dmanic_xfer *xfer;
 	u32 i;
 
 	for (i = 0; i < out->nr_sources; i++) {
 		xfer = out->source[i].xfer;
-		if (xfer->kind != DMANIC_XFER_REPLY || dmanic_ether_read_allowed(ep->en, xfer))
-			continue;
-		dmanic_peer_cancel(&ep->peer, xfer, DMANIC_STATUS_NO_SEGMENT);
-		refused = true;
+		if (xfer->kind == DMANIC_XFER_REPLY && !dmanic_ether_read_allowed(ep->en, xfer))
+			return false;
 	}
-	return refused;
+	return true;
 }
 
 /* The next frame of a peer; false: there is none now */
@@ -106,8 +118,12 @@ static bool run_build(struct ether_peer *ep, struct run *run, u64 now)
 	*frame = (struct ether_batch) {
 		.ep = ep, .seq = out->seq, .units = out->units, .class = out->class,
 	};
-	if (!run_refused(ep, out))
-		frame->skb = dmanic_ether_frame_build(en, out);
+	if (!run_may_send(ep, out)) {
+		run_end_reads(ep);
+		dmanic_peer_withdrawn(&ep->peer, out, now);
+		return true;
+	}
+	frame->skb = dmanic_ether_frame_build(en, out);
 	if (frame->skb) {
 		/* RPS, and devices that ask for it, keep those of a connection together */
 		skb_set_hash(frame->skb, ep->hash, PKT_HASH_TYPE_L4);
@@ -285,20 +301,10 @@ enum hrtimer_restart dmanic_ether_kick(struct hrtimer *timer)
  */
 static bool run_check_reads(struct ether_peer *ep, u64 now)
 {
-	struct dmanic_xfer *xfer;
-	bool some = false;
-	u32 at = 0;
-
 	if (now - ep->reads_at < RUN_READS_NS)
 		return false;
 	ep->reads_at = now;
-	while ((xfer = dmanic_peer_reading(&ep->peer, &at))) {
-		if (dmanic_ether_read_allowed(ep->en, xfer))
-			continue;
-		dmanic_peer_cancel(&ep->peer, xfer, DMANIC_STATUS_NO_SEGMENT);
-		some = true;
-	}
-	return some;
+	return run_end_reads(ep);
 }
 
 /* What the timer was for has happened meanwhile, mostly: then it waits for what is next */

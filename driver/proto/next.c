@@ -122,8 +122,11 @@ static void next_large(struct next *next, const struct dmanic_extent *extent, u3
 	const struct dmanic_tx *tx = &peer->tx[next->class];
 	u32 piece = peer->mtu - next->at - dmanic_record_size(record->type);
 	u32 places = tx->sent_mask + 1 - (tx->sent_tail - tx->sent_head);
-	u64 most = next_cuts(peer) ? peer->super - DMANIC_WIRE_CUT_HEAD : piece;
+	u64 most = piece;
 
+	/* What arrived changed goes in the path's frames: the link may not cut as it should */
+	if (next_cuts(peer) && !next->alone)
+		most = peer->super - DMANIC_WIRE_CUT_HEAD;
 	if (next->limit == DMANIC_NEVER) {
 		most = min(most, max(next->room / piece, 1ULL) * piece);
 		/* Each piece may be noted, and they may get shorter yet */
@@ -464,6 +467,59 @@ bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	return some;
 }
 
+/* There may be no room just now, or never for so long a one */
+static void next_dropped(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
+{
+	struct dmanic_sent *sent = dmanic_sent_at(&peer->tx[class], index);
+
+	if (sent->again)
+		dmanic_path_doubt(peer);
+	sent->excused = true;
+	dmanic_loss_mark(peer, class, index, now);
+}
+
+/* What was in a frame goes again; @dropped: it was lost, else it is another frame then */
+static bool next_back(struct dmanic_peer *peer, const struct dmanic_out *out, bool dropped,
+		      u64 now)
+{
+	struct dmanic_tx *tx = &peer->tx[out->class];
+	struct dmanic_sent *sent;
+	u32 index;
+
+	if (!out->units || peer->state != DMANIC_PEER_OPEN)
+		return false;
+	/* It may have told what was received */
+	peer->ack_now = true;
+	for (index = dmanic_sent_find(tx, out->seq); index != tx->sent_tail; index++) {
+		sent = dmanic_sent_at(tx, index);
+		if (sent->seq >= out->seq + out->units)
+			break;
+		if (sent->state != DMANIC_SENT_FLYING)
+			continue;
+		if (dropped) {
+			next_dropped(peer, out->class, index, now);
+			continue;
+		}
+		sent->resent = 0;
+		sent->counted = false;
+		dmanic_sent_move(tx, index, DMANIC_SENT_LOST);
+	}
+	return true;
+}
+
+/**
+ * dmanic_peer_withdrawn() - the link does not send a frame: the READ it is of was cancelled
+ * @peer: to whom
+ * @out: it, as dmanic_peer_next() left it
+ * @now: time
+ *
+ * The next one says so, and has what else was in this one. Others are not held up.
+ */
+void dmanic_peer_withdrawn(struct dmanic_peer *peer, const struct dmanic_out *out, u64 now)
+{
+	next_back(peer, out, false, now);
+}
+
 /**
  * dmanic_peer_unsent() - the link could not send a frame
  * @peer: to whom
@@ -475,28 +531,9 @@ bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
  */
 void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out, u64 now)
 {
-	struct dmanic_tx *tx = &peer->tx[out->class];
-	struct dmanic_sent *sent;
-	u32 index;
 	u64 wait;
 
-	if (!out->units || peer->state != DMANIC_PEER_OPEN)
-		return;
-	/* It may have told what was received */
-	peer->ack_now = true;
-	for (index = dmanic_sent_find(tx, out->seq); index != tx->sent_tail; index++) {
-		sent = dmanic_sent_at(tx, index);
-		if (sent->seq >= out->seq + out->units)
-			break;
-		if (sent->state != DMANIC_SENT_FLYING)
-			continue;
-		/* There may be no room just now, or never for so long a one */
-		if (sent->again)
-			dmanic_path_doubt(peer);
-		sent->excused = true;
-		dmanic_loss_mark(peer, out->class, index, now);
-	}
-	if (now < peer->unsent_until)
+	if (!next_back(peer, out, true, now) || now < peer->unsent_until)
 		return;
 	wait = max(peer->rate.srtt, dmanic_peer_config(peer)->ack_ns);
 	peer->unsent_until = now + (wait << min(peer->unsent, NEXT_UNSENT_MAX));

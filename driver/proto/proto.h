@@ -943,6 +943,8 @@ struct dmanic_xfer *dmanic_peer_reading(struct dmanic_peer *peer, u32 *at);
 
 /* next.c */
 bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);
+void dmanic_peer_withdrawn(struct dmanic_peer *peer, const struct dmanic_out *out,
+			   u64 now);
 void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out,
 			u64 now);
 

@@ -203,11 +203,13 @@ static void step_mtu(struct input *input)
 	host_pump_all();
 }
 
-/* The link cannot send the next frames */
+/* The link cannot send the next frames, or will not */
 static void step_unsent(struct input *input)
 {
-	if (!host_secret)
-		host_unsent = take(input) % 8;
+	u8 how = host_secret ? 0 : take(input);
+
+	host_unsent = how % 8;
+	host_withdrawn = how & 8;
 }
 
 /* The device goes down: everything has ended when that returns */
@@ -312,7 +314,7 @@ static void begin(u8 how)
 {
 	host_config = (struct dmanic_proto_config) {
 		.mtu = 600, .super = how & 2 ? 2000 : 600, .operations = 8, .extents = 32,
-		.sent = 32, .ranges = 8, .early = 4, .later = 4,
+		.sent = 32, .ranges = 4, .early = 4, .later = 4,
 		.features = how & 4 ? DMANIC_WIRE_PAYLOAD_CRC : 0,
 	};
 	incarnation = 1000;

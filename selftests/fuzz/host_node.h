@@ -55,6 +55,7 @@ static u32 host_seen;	/* frames in its list that were looked at */
 static u32 host_frames;	/* how many these were */
 static u64 host_sent;	/* and their bytes */
 static u32 host_unsent;	/* the next frames cannot be sent */
+static bool host_withdrawn;	/* or are not to be */
 static u64 host_answers, host_began;
 
 /* ---- peers ---- */
@@ -137,7 +138,10 @@ static inline void host_pump(struct dmanic_peer *peer)
 		demand(out.head_length);
 		if (host_unsent) {
 			host_unsent--;
-			dmanic_peer_unsent(peer, &out, pair_now);
+			if (host_withdrawn)
+				dmanic_peer_withdrawn(peer, &out, pair_now);
+			else
+				dmanic_peer_unsent(peer, &out, pair_now);
 			continue;
 		}
 		pair_send(&pair[0], &out);

@@ -215,6 +215,41 @@ TEST(share__what_is_read_can_be_found)
 	pair_end();
 }
 
+/* It is seen when the first frame of it is there: that is no loss, and nobody waits for it */
+TEST(share__frame_of_what_was_taken_back)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+	struct dmanic_xfer *held;
+	u32 at = 0;
+
+	begin();
+	get(0, 60000);
+	get(1, 100);
+	pair_pump(0);
+	pair_feed(1, pair[0].address, pair[0].sent[0].bytes, pair[0].sent[0].length);
+	pair_drop(0, 0);
+	EXPECT_EQ(pair[1].reads, 2);
+	do {
+		ASSERT(dmanic_peer_next(pair[1].peer, pair_now, &out));
+	} while (!out.nr_sources);
+	held = dmanic_peer_reading(pair[1].peer, &at);
+	ASSERT(held && held == out.source[0].xfer);
+	dmanic_peer_cancel(pair[1].peer, held, DMANIC_STATUS_NO_SEGMENT);
+	dmanic_peer_withdrawn(pair[1].peer, &out, pair_now);
+	EXPECT_EQ(pair[1].peer->tx[DMANIC_BULK].flight, 0);
+	EXPECT_EQ(pair[1].host.stats.lost, 0);
+	/* No time passes */
+	pair_settle();
+	EXPECT_EQ(pair[0].completed, 2);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_NO_SEGMENT);
+	EXPECT_EQ(xfer[1].status, 0);
+	EXPECT_EQ(pair[1].reads, 0);
+	pair_run(20 * PAIR_MS);
+	EXPECT_EQ(pair[1].peer->nr_replies, 0);
+	pair_end();
+}
+
 /* The id that was just let go of may be taken at the other side yet */
 TEST(share__ids_go_round)
 {
