@@ -442,28 +442,35 @@ static void ack_corrupt_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 
 		ack_changed(peer, class, seq);
 }
 
-/* A frame arrived, and was dropped: all that it had is sent again */
-static void ack_corrupt(struct dmanic_peer *peer, u8 class,
+/*
+ * A frame arrived, and was dropped: all that it had is sent again. Return: whether any was
+ * on its way.
+ */
+static bool ack_corrupt(struct dmanic_peer *peer, u8 class,
 			const struct dmanic_ack_stream *stream, u64 now)
 {
 	u64 first = stream->corrupt, end = first + stream->corrupt_units;
 	struct dmanic_tx *tx = &peer->tx[class];
 	const struct dmanic_sent *sent;
+	bool some = false;
 	u32 index;
 
 	if (end < first || end > tx->next)
-		return;
+		return false;
 	first = max(first, tx->una);
 	if (first >= end)
-		return;
+		return false;
 	/* What was sent does not change here, only how it stands */
 	for (index = dmanic_sent_find(tx, first); index != tx->sent_tail; index++) {
 		sent = dmanic_sent_at(tx, index);
 		if (sent->seq >= end)
 			break;
-		if (sent->state == DMANIC_SENT_FLYING)
-			ack_corrupt_sent(peer, class, index, max(first, sent->seq), now);
+		if (sent->state != DMANIC_SENT_FLYING)
+			continue;
+		ack_corrupt_sent(peer, class, index, max(first, sent->seq), now);
+		some = true;
 	}
+	return some;
 }
 
 static void ack_newest(struct dmanic_peer *peer, const struct dmanic_ack *ack, u64 now)
@@ -503,6 +510,7 @@ enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmani
 {
 	bool newest = (s32)(ack->number - peer->ack_seen) > 0;
 	u32 class, units = 0, first = 0;
+	bool corrupt = false;
 
 	if (!ack_possible(peer, ack))
 		return DMANIC_DROP_BAD;
@@ -513,20 +521,22 @@ enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmani
 		units += ack_stream(peer, class, ack, first, now);
 		first += ack->stream[class].nr;
 		if (newest && ack->stream[class].corrupt_units)
-			ack_corrupt(peer, class, &ack->stream[class], now);
+			corrupt |= ack_corrupt(peer, class, &ack->stream[class], now);
 		dmanic_tx_retire(peer, class);
 	}
 	/* What is owed in one class may be what the other waits for: when both are told */
 	for (class = 0; class < DMANIC_CLASSES; class++)
 		dmanic_receive_retry(peer, class, now);
-	if (units) {
+	/* What is damaged did arrive, and is sent again at once: nobody waits in vain */
+	if (units || corrupt) {
 		peer->progress = now;
-		peer->moved = now;
 		peer->backoff = 0;
 		peer->unreached = 0;
 		peer->unsent = 0;
 		peer->tail_probed = false;
 	}
+	if (units)
+		peer->moved = now;
 	dmanic_xfer_late(peer, false, now);
 	dmanic_rate_round(peer, units, now);
 	dmanic_loss_detect(peer, now);

@@ -12,6 +12,7 @@
 #include <linux/stddef.h>
 #include <linux/string.h>
 
+#include <linux/dmanic.h>
 #include <linux/dmanic_ring.h>
 
 #include "wire_format.h"
@@ -305,6 +306,15 @@ static bool record_name_ok(const struct dmanic_record *record)
 			return false;
 	return true;
 }
+
+/* protocol.rst has these values: another machine's driver may be of another release */
+static_assert(DMANIC_OP_FETCH_ADD == 6 && DMANIC_OP_COMPARE_SWAP == 7 && DMANIC_OP_SWAP == 8);
+static_assert(DMANIC_STATUS_OK == 0 && DMANIC_STATUS_INVALID == 1 &&
+	      DMANIC_STATUS_NO_SEGMENT == 2 && DMANIC_STATUS_BOUNDS == 4 &&
+	      DMANIC_STATUS_ACCESS == 5 && DMANIC_STATUS_CANCELLED == 10 &&
+	      DMANIC_STATUS_LIMIT == 11 && DMANIC_STATUS_UNSUPPORTED == 13 &&
+	      DMANIC_STATUS_COUNT == 14);
+static_assert(DMANIC_RIGHT_READ == 1 && DMANIC_RIGHT_WRITE == 2 && DMANIC_RIGHT_ATOMIC == 4);
 
 static enum dmanic_drop record_check(const struct dmanic_record *record)
 {

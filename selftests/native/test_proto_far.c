@@ -33,6 +33,7 @@ static bool far_cable;	/* is in */
 static bool far_degraded, far_lost;
 static u32 far_tests;	/* long ones, of side 0 */
 static u32 far_drop;	/* so many of these get lost yet */
+static bool far_damages;	/* DATA of side 0 that are long */
 
 static u8 source[PAIR_MEMORY];
 static struct dmanic_xfer xfer[2];
@@ -54,6 +55,8 @@ static void far_take(u32 side)
 		frame = &pair[side].sent[0];
 		if (!far_cable || far_loses(side, frame))
 			continue;
+		if (far_damages && !side && frame->length > 600)
+			frame->bytes[frame->length - 1] ^= 1;
 		far[far_tail % FAR_FRAMES] = (struct far_frame) {
 			.at = pair_now + far_delay, .side = !side, .frame = *frame,
 		};
@@ -147,6 +150,100 @@ TEST(far__first_data_do_not_degrade)
 			far_end();
 		}
 	}
+}
+
+/* One after the other. Return: what of side 0's was sent again */
+static u64 far_writes(u32 nr)
+{
+	u64 before = pair[0].host.stats.data_again;
+	u64 end;
+
+	/* The first is on its way since the beginning */
+	while (!xfer[0].result)
+		far_pass(PAIR_MS);
+	while (nr--) {
+		xfer[0] = pair_write(source, 5000, 0);
+		pair_submit(0, &xfer[0]);
+		end = pair_now + 20000 * PAIR_MS;
+		while (xfer[0].result != 5000 && pair_now < end)
+			far_pass(PAIR_MS);
+		EXPECT_EQ(xfer[0].result, 5000);
+	}
+	return pair[0].host.stats.data_again - before;
+}
+
+/* How long an answer takes is learned, so that what takes long is not sent again */
+TEST(far__time_out_becomes_longer_than_a_round_trip)
+{
+	static const u64 trips[] = { 20, 100, 300 };
+	struct dmanic_proto_config config = { .mtu = 1500, .super = 1500, .rto_ns = 4 * PAIR_MS };
+	u64 timeouts;
+	u32 i;
+
+	for (i = 0; i < sizeof(trips) / sizeof(*trips); i++) {
+		far_begin(config, trips[i] * PAIR_MS);
+		far_writes(10);
+		timeouts = pair[0].host.stats.timeouts;
+		EXPECT_EQ(far_writes(20), 0);
+		EXPECT_EQ(pair[0].host.stats.timeouts, timeouts);
+		far_end();
+	}
+}
+
+/* What arrives damaged is answered, and sent again for that, not because it was late */
+TEST(far__damage_is_no_silence)
+{
+	struct dmanic_proto_config config = {
+		.mtu = 1500, .super = 1500, .rto_ns = 50 * PAIR_MS,
+		.features = DMANIC_WIRE_PAYLOAD_CRC,
+	};
+	u64 window;
+	u32 i;
+
+	far_begin(config, 20 * PAIR_MS);
+	far_writes(10);
+	window = pair[0].peer->rate.window;
+	far_damages = true;
+	/* Of one something is always on its way */
+	for (i = 0; i < 2; i++) {
+		xfer[i] = pair_write(source, 5000, 0);
+		pair_submit(0, &xfer[i]);
+		far_pass(10 * PAIR_MS);
+	}
+	far_pass(110 * PAIR_MS);
+	far_damages = false;
+	EXPECT_EQ(pair[0].completed, 11);
+	far_pass(40 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 13);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT(pair[1].host.stats.dropped[DMANIC_DROP_CORRUPT] > 20);
+	EXPECT_EQ(pair[0].host.stats.timeouts, 0);
+	EXPECT_EQ(pair[0].host.stats.tail_probes, 0);
+	EXPECT(pair[0].peer->rate.window >= window);
+	far_end();
+}
+
+/* And what has become short again: what is lost then does not wait as long as before */
+TEST(far__time_out_becomes_shorter_with_the_round_trip)
+{
+	struct dmanic_proto_config config = { .mtu = 1500, .super = 1500, .rto_ns = 4 * PAIR_MS };
+	u64 begin;
+
+	far_begin(config, 300 * PAIR_MS);
+	far_writes(10);
+	far_delay = PAIR_MS / 2;
+	far_writes(100);
+	begin = pair_now;
+	far_cable = false;
+	xfer[0] = pair_write(source, 8, 0);
+	pair_submit(0, &xfer[0]);
+	far_pass(PAIR_MS);
+	far_cable = true;
+	while (xfer[0].result != 8 && pair_now < begin + 1000 * PAIR_MS)
+		far_pass(PAIR_MS);
+	EXPECT(pair_now > begin + 2 * PAIR_MS);
+	EXPECT(pair_now < begin + 20 * PAIR_MS);
+	far_end();
 }
 
 /* Nobody wants anything of an idle peer: it may be away until it is asked, and again for @dead_ns */
