@@ -37,6 +37,7 @@ static const char usage[] =
 "\n"
 "  --frames N      how many (1000)\n"
 "  --seed N        what follows from it are the frames (1)\n"
+"  --large         frames of up to 64 KiB that say to be many of TCP or UDP\n"
 "  --listen        hear all that is said at IF first, and use it\n"
 "  --version N     only ask for a connection in that version, of node 0, and print\n"
 "                  how that is answered\n"
@@ -44,9 +45,20 @@ static const char usage[] =
 "                  something without taking the answer; then be silent\n"
 "  --refuse N      be node N, of a later version: refuse who looks for it, once\n";
 
+#define GSO_CHECKSUM	1
+#define GSO_TCPV4	1
+#define GSO_UDP		3
+#define GSO_TCPV6	4
+#define GSO_UDP_L4	5
+#define GSO_ECN		0x80
+
 /**
  * struct gso_header - what stands before a frame (struct virtio_net_hdr)
+ * @flags: GSO_CHECKSUM: the last two say where one is to be put
+ * @type: it is many of that transport, or 0
  * @linear: so many bytes of it are not in pages
+ * @size: payload of each of the many
+ * @checksum: from where on, and how far behind that it goes
  */
 struct gso_header {
 	u8 flags;
@@ -171,16 +183,21 @@ static bool device_hear(struct neighbor *n, int wait_ms, struct frame *frame)
 	return true;
 }
 
-/* A full queue is the device's; what it cannot take is not sent */
-static bool device_send(struct neighbor *n, u32 linear)
+/*
+ * A full queue is the device's, and has room soon; what it cannot take is not sent, be it
+ * that it says so, or that it drops it each time, as one does that is longer than its MTU.
+ */
+static bool device_send(struct neighbor *n, const struct gso_header *header)
 {
-	static u8 bytes[sizeof(struct gso_header) + LONGEST];
-	struct gso_header header = { .linear = (u16)linear };
+	static u8 bytes[sizeof(*header) + LONGEST];
+	u32 tries = 0;
 
-	memcpy(bytes, &header, sizeof(header));
-	memcpy(bytes + sizeof(header), n->out.bytes, n->out.length);
-	while (send(n->fd, bytes, sizeof(header) + n->out.length, 0) < 0) {
-		if (errno == EMSGSIZE || errno == EINVAL)
+	memcpy(bytes, header, sizeof(*header));
+	memcpy(bytes + sizeof(*header), n->out.bytes, n->out.length);
+	while (send(n->fd, bytes, sizeof(*header) + n->out.length, 0) < 0) {
+		/* ENOMEM, too: it was to be cut, and could not be */
+		if (errno == EMSGSIZE || errno == EINVAL || errno == ENOMEM ||
+		    (errno == ENOBUFS && tries++ == 5))
 			return false;
 		if (errno != ENOBUFS && errno != EAGAIN)
 			die("send: %s", strerror(errno));
@@ -422,6 +439,34 @@ static void make(struct neighbor *n)
 	n->out.length = ETHERNET + (length < n->mtu ? length : n->mtu);
 }
 
+/* What was made becomes long, and says that it is long, mostly; it is to be cut */
+static void enlarge(struct neighbor *n, struct gso_header *header)
+{
+	static const u8 types[] = {
+		GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, GSO_UDP, GSO_TCPV4 | GSO_ECN,
+	};
+	u32 head, length = n->out.length - ETHERNET, more;
+
+	more = below(n, DMANIC_WIRE_FRAME_MAX - length);
+	fill(n, body(n) + length, more);
+	length += more;
+	n->out.length = ETHERNET + length;
+	head = dmanic_wire_pull(body(n), length);
+	if (below(n, 4) && head >= DMANIC_WIRE_COMMON && head <= length) {
+		body(n)[6] = (u8)((length - head) >> 8);
+		body(n)[7] = (u8)(length - head);
+		dmanic_head_seal(body(n), head);
+	}
+	header->type = types[below(n, sizeof(types))];
+	header->flags = GSO_CHECKSUM;
+	header->size = (u16)(below(n, 8) ? 500 + below(n, 1000) : some_number(n));
+	/* Where theirs are, else the kernel takes none: behind a head of IP */
+	header->checksum[0] = (u16)(ETHERNET + 40 + below(n, 32));
+	header->checksum[1] = header->type == GSO_UDP_L4 || header->type == GSO_UDP ? 6 : 16;
+	if (header->linear < header->checksum[0] + 64 && n->out.length > 200)
+		header->linear = 200;
+}
+
 static void listen_all(struct neighbor *n, const char *name)
 {
 	struct packet_mreq all = {
@@ -439,8 +484,9 @@ static void listen_all(struct neighbor *n, const char *name)
 		die("listen at %s: %s", name, strerror(errno));
 }
 
-static void flood(struct neighbor *n, u32 frames, bool hear)
+static void flood(struct neighbor *n, u32 frames, bool hear, bool large)
 {
+	struct gso_header header;
 	u32 i, sent = 0;
 
 	for (i = 0; i < frames; i++) {
@@ -448,8 +494,12 @@ static void flood(struct neighbor *n, u32 frames, bool hear)
 					&n->heard[n->nr_heard % HEARD]))
 			n->nr_heard++;
 		make(n);
-		sent += device_send(n, below(n, 2) ? n->out.length :
-						     ETHERNET + below(n, 64));
+		header = (struct gso_header){
+			.linear = (u16)(below(n, 2) ? n->out.length : ETHERNET + below(n, 64)),
+		};
+		if (large)
+			enlarge(n, &header);
+		sent += device_send(n, &header);
 	}
 	printf("%u frames sent, %u heard\n", sent, n->nr_heard);
 }
@@ -457,12 +507,14 @@ static void flood(struct neighbor *n, u32 frames, bool hear)
 /* The frame whose body is there, from this neighbour itself */
 static void send_own(struct neighbor *n, u32 length)
 {
+	struct gso_header header = { .linear = (u16)(ETHERNET + length) };
+
 	memcpy(n->out.bytes, n->to, 6);
 	memcpy(n->out.bytes + 6, n->own, 6);
 	n->out.bytes[12] = ETHERTYPE >> 8;
 	n->out.bytes[13] = ETHERTYPE & 0xff;
 	n->out.length = ETHERNET + length;
-	if (!device_send(n, n->out.length))
+	if (!device_send(n, &header))
 		die("the device takes no frame of %u bytes", n->out.length);
 }
 
@@ -613,6 +665,7 @@ int main(int argc, char **argv)
 		{ "to", required_argument, NULL, 't' },
 		{ "frames", required_argument, NULL, 'f' },
 		{ "seed", required_argument, NULL, 's' },
+		{ "large", no_argument, NULL, 'g' },
 		{ "listen", no_argument, NULL, 'l' },
 		{ "version", required_argument, NULL, 'v' },
 		{ "connect", required_argument, NULL, 'c' },
@@ -624,7 +677,7 @@ int main(int argc, char **argv)
 	const char *netdev = NULL, *to = NULL;
 	unsigned long frames = 1000, version = 0, nodes = 0;
 	long refused = -1;
-	bool hear = false;
+	bool hear = false, large = false;
 	int option;
 
 	neighbor.random = 1;
@@ -641,6 +694,9 @@ int main(int argc, char **argv)
 			break;
 		case 's':
 			neighbor.random = strtoull(optarg, NULL, 0);
+			break;
+		case 'g':
+			large = true;
 			break;
 		case 'l':
 			hear = true;
@@ -678,6 +734,6 @@ int main(int argc, char **argv)
 	}
 	if (hear)
 		listen_all(&neighbor, netdev);
-	flood(&neighbor, (u32)frames, hear);
+	flood(&neighbor, (u32)frames, hear, large);
 	return 0;
 }

@@ -15,10 +15,11 @@
 #include "tools/common/size.h"
 
 static const char usage[] =
-"usage: nicrun -n RANKS exchange every|flood|watch|change|reach [OPTION...]\n"
+"usage: nicrun -n RANKS exchange every|flood|watch|change|overtake|reach [OPTION...]\n"
 "every: each rank writes to, reads from and counts at each other one; all bytes\n"
 "are compared. flood: all ranks write to rank 0. watch: rank 0 writes to the\n"
 "others until an operation fails. change: rank 1 writes to rank 0 what it changes.\n"
+"overtake: rank 1 writes to rank 0 and asks it for something, which has to be faster.\n"
 "reach: one rank, alone, connects to node --to, and prints why it could not.\n"
 "\n"
 "  --bytes SIZE   of an operation (64k)\n"
@@ -159,7 +160,8 @@ int main(int argc, char **argv)
 		void (*run)(struct exchange *x);
 	} jobs[] = {
 		{ "every", every_run }, { "flood", flood_run }, { "watch", watch_run },
-		{ "change", change_run }, { "reach", reach_run },
+		{ "change", change_run }, { "overtake", overtake_run },
+		{ "reach", reach_run },
 	};
 	struct exchange x = {
 		.to = 1, .bytes = 65536, .depth = 16, .rounds = 4,

@@ -8,6 +8,7 @@
  *	watch.c     rank 0 to the others until an operation fails; how, and after what
  *		    time
  *	change.c    rank 1 to rank 0, of memory that it changes meanwhile
+ *	overtake.c  rank 1 to rank 0, and asks it for something before that is there
  *	reach.c     one rank to a node that is none; how that ends
  *
  * nicrun starts the ranks, on one machine or on several. What goes wrong ends the
@@ -75,6 +76,7 @@ void every_run(struct exchange *x);
 void flood_run(struct exchange *x);
 void watch_run(struct exchange *x);
 void change_run(struct exchange *x);
+void overtake_run(struct exchange *x);
 void reach_run(struct exchange *x);
 
 #endif /* EXCHANGE_H */

@@ -3,10 +3,10 @@
  * watch.c - rank 0 writes to the others until an operation fails
  *
  * It prints which status the first one that fails has, and how many milliseconds
- * after the last one that did not it came; then, for all that were pending to that
- * rank, within what time they ended. Some wait for others: a put behind a get, and what
- * has a FENCE. The others wait to be killed, or for the end
- * of their device.
+ * after the last one that did not it came; then, of all that were pending to that
+ * rank, how many had the same one, another, or ended well, and within what time. Some
+ * wait for others: a put behind a get, and what has a FENCE. The other ranks wait to be
+ * killed, or for the end of their device.
  */
 #include "exchange.h"
 
@@ -50,25 +50,29 @@ static double ms_since(uint64_t then)
 	return (double)(now_ns() - then) / 1e6;
 }
 
-/* All others to that rank end, too, and none of them well */
-static void drain(struct watch *w, unsigned int rank, unsigned int left)
+/* All others to that rank end, too, as the first did */
+static void drain(struct watch *w, unsigned int rank, uint32_t status, unsigned int left)
 {
 	struct nic_completion done;
 	struct exchange *x = w->x;
 	uint64_t begin = now_ns();
-	unsigned int failed = 1, well = 0;
+	unsigned int same = 1, other = 0, well = 0;
 
 	while (left--) {
 		must(x, nic_queue_wait(x->queue, &done, 1, x->wait_ns),
 		     "wait for what is pending");
 		if (done.cookie % (x->size - 1) + 1 != rank)
 			continue;
-		if (done.status == NIC_OK)
+		if (done.status == NIC_OK) {
 			well++;
-		else
-			failed++;
+		} else if (done.status == status) {
+			same++;
+		} else {
+			other++;
+			fprintf(stderr, "one ended with %s\n", nic_status_name(done.status));
+		}
 	}
-	printf(", %u failed, %u not, all after %.1f ms\n", failed, well,
+	printf(", %u of them, %u of others, %u well, all after %.1f ms\n", same, other, well,
 	       ms_since(begin));
 }
 
@@ -112,7 +116,7 @@ static void write_until_failure(struct watch *w)
 	}
 	printf("rank %u: %s after %.1f ms", to, nic_status_name(done.status),
 	       ms_since(w->last_ns[to]));
-	drain(w, to, x->depth - 1);
+	drain(w, to, done.status, x->depth - 1);
 	tell_news(w, to);
 }
 
