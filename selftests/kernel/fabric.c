@@ -336,8 +336,12 @@ unsigned int device_dump(const char *prefix, struct device *devices,
 	struct request request;
 	int ret;
 
-	request_begin(&request, DMANIC_GENL_CMD_DEV_GET, NLM_F_DUMP);
-	ret = request_send(&request, dump_device, &dump);
+	do {
+		dump.count = 0;
+		request_begin(&request, DMANIC_GENL_CMD_DEV_GET, NLM_F_DUMP);
+		ret = request_send(&request, dump_device, &dump);
+		/* Others came or went meanwhile */
+	} while (ret == -EINTR);
 	ASSERT_EQ(ret, 0);
 	return dump.count;
 }
