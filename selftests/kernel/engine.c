@@ -132,18 +132,18 @@ __u32 engine_measured(const struct fabric *of, struct device *device)
 
 /*
  * A fabric that uses its engine: it was found to be faster than the CPU. What else
- * runs on the machine may make it look slow once in a while. A kernel that checks
- * every access does so always, for it checks the engine's driver and not the
- * CPU's copy; there the driver is told to use it all the same.
+ * runs on the machine may make it look slow once in a while, or for long. A kernel that
+ * checks every access does so always, for it checks the engine's driver and not the
+ * CPU's copy. Then the driver is told to use it all the same.
  */
 struct fabric fabric_engined(const char *letter, struct device *device)
 {
 	struct fabric made;
 	unsigned int i;
 
-	if (harness_slow() > 4)
-		ASSERT_EQ(put_text(ENGINE_MODE, "always"), 0);
 	for (i = 0; i < 20; i++) {
+		if (harness_slow() > 4 || i == 10)
+			ASSERT_EQ(put_text(ENGINE_MODE, "always"), 0);
 		fabric_make(&made, letter, 2, NULL);
 		if (engine_measured(&made, device) == DMANIC_DMA_USED)
 			break;
