@@ -295,7 +295,8 @@ static int dmanic_loop_new(struct genl_info *info)
 {
 	static const int foreign[] = {
 		DMANIC_A_FABRIC, DMANIC_A_NODE, DMANIC_A_NETDEV, DMANIC_A_IFINDEX,
-		DMANIC_A_ETHERTYPE, DMANIC_A_CRC, DMANIC_A_DEAD_NS,
+		DMANIC_A_ETHERTYPE, DMANIC_A_CRC, DMANIC_A_DEAD_NS, DMANIC_A_KEY,
+		DMANIC_A_KEY_ID,
 	};
 	struct dmanic_model model = { };
 	struct nlattr *name = info->attrs[DMANIC_A_NAME];
@@ -337,7 +338,7 @@ static int dmanic_loop_new(struct genl_info *info)
 	return ret;
 }
 
-static int dmanic_dev_new(struct sk_buff *skb, struct genl_info *info)
+static int dmanic_new_typed(struct genl_info *info)
 {
 	struct nlattr *type = info->attrs[DMANIC_A_TYPE];
 
@@ -352,6 +353,14 @@ static int dmanic_dev_new(struct sk_buff *skb, struct genl_info *info)
 	NL_SET_ERR_MSG_ATTR(info->extack, type,
 			    "no such link type in this version of the driver; types: loop, ether");
 	return -EOPNOTSUPP;
+}
+
+static int dmanic_dev_new(struct sk_buff *skb, struct genl_info *info)
+{
+	int ret = dmanic_new_typed(info);
+
+	dmanic_netlink_key_forget(info);
+	return ret;
 }
 
 /* ---- changing and removing devices ---- */
@@ -479,6 +488,7 @@ static int dmanic_set_node(struct dmanic_node *node, struct genl_info *info,
 	struct nlattr *failed = info->attrs[DMANIC_A_FAILED];
 	struct nlattr *faults = info->attrs[DMANIC_A_FAULT];
 	struct dmanic_fault fault = {};
+	struct dmanic_link_key key;
 	struct dmanic_model model;
 	int ret;
 
@@ -493,6 +503,16 @@ static int dmanic_set_node(struct dmanic_node *node, struct genl_info *info,
 				    "only devices of type ether have a wire that can be bad");
 		return -EOPNOTSUPP;
 	}
+	if (info->attrs[DMANIC_A_KEY] && !link->set_key) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[DMANIC_A_KEY],
+				    "only devices of type ether send frames that a KEY is for");
+		return -EOPNOTSUPP;
+	}
+	ret = dmanic_netlink_key_read(&key, info);
+	if (ret)
+		return ret;
+	if (info->attrs[DMANIC_A_KEY] && !check)
+		link->set_key(node, &key);
 	if (faults) {
 		ret = dmanic_netlink_fault_read(&fault, faults, info->extack);
 		if (ret)
@@ -544,9 +564,9 @@ static int dmanic_dev_set(struct sk_buff *skb, struct genl_info *info)
 	if (!selector)
 		return -EINVAL;
 	if (!info->attrs[DMANIC_A_MODEL] && !info->attrs[DMANIC_A_FAILED] &&
-	    !info->attrs[DMANIC_A_FAULT]) {
+	    !info->attrs[DMANIC_A_FAULT] && !info->attrs[DMANIC_A_KEY]) {
 		NL_SET_ERR_MSG(info->extack,
-			       "nothing to change: give MODEL, FAILED or FAULT");
+			       "nothing to change: give MODEL, FAILED, FAULT or KEY");
 		return -EINVAL;
 	}
 	ret = mutex_lock_killable(&dmanic_nodes_lock);
@@ -557,6 +577,7 @@ static int dmanic_dev_set(struct sk_buff *skb, struct genl_info *info)
 	if (!ret)
 		ret = dmanic_set_selected(info, selector, false);
 	mutex_unlock(&dmanic_nodes_lock);
+	dmanic_netlink_key_forget(info);
 	return ret;
 }
 
@@ -566,32 +587,10 @@ static const struct nla_policy dmanic_get_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
 };
 
-static const struct nla_policy dmanic_new_policy[DMANIC_A_MAX + 1] = {
-	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
-	[DMANIC_A_TYPE] = DMANIC_NAME_POLICY,
-	[DMANIC_A_NODES] = { .type = NLA_U32 },
-	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_netlink_model_policy),
-	[DMANIC_A_FABRIC] = DMANIC_NAME_POLICY,
-	[DMANIC_A_NODE] = { .type = NLA_U32 },
-	[DMANIC_A_NETDEV] = DMANIC_NAME_POLICY,
-	[DMANIC_A_IFINDEX] = { .type = NLA_U32 },
-	[DMANIC_A_ETHERTYPE] = { .type = NLA_U16 },
-	[DMANIC_A_CRC] = NLA_POLICY_MAX(NLA_U32, DMANIC_CRC_ON),
-	[DMANIC_A_DEAD_NS] = { .type = NLA_U64 },
-};
-
 static const struct nla_policy dmanic_del_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
 	[DMANIC_A_FABRIC] = DMANIC_NAME_POLICY,
 	[DMANIC_A_FORCE] = { .type = NLA_FLAG },
-};
-
-static const struct nla_policy dmanic_set_policy[DMANIC_A_MAX + 1] = {
-	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
-	[DMANIC_A_FABRIC] = DMANIC_NAME_POLICY,
-	[DMANIC_A_FAILED] = NLA_POLICY_MAX(NLA_U8, 1),
-	[DMANIC_A_MODEL] = NLA_POLICY_NESTED(dmanic_netlink_model_policy),
-	[DMANIC_A_FAULT] = NLA_POLICY_NESTED(dmanic_netlink_fault_policy),
 };
 
 #define DMANIC_OP_GET(_cmd) {				\
@@ -614,11 +613,11 @@ static const struct nla_policy dmanic_set_policy[DMANIC_A_MAX + 1] = {
 static const struct genl_ops dmanic_genl_ops[] = {
 	DMANIC_OP_GET(DMANIC_GENL_CMD_DEV_GET),
 	DMANIC_OP_CHANGE(DMANIC_GENL_CMD_DEV_NEW, dmanic_dev_new,
-			 dmanic_new_policy),
+			 dmanic_netlink_new_policy),
 	DMANIC_OP_CHANGE(DMANIC_GENL_CMD_DEV_DEL, dmanic_dev_del,
 			 dmanic_del_policy),
 	DMANIC_OP_CHANGE(DMANIC_GENL_CMD_DEV_SET, dmanic_dev_set,
-			 dmanic_set_policy),
+			 dmanic_netlink_set_policy),
 	DMANIC_OP_GET(DMANIC_GENL_CMD_STATS_GET),
 	{
 		.cmd = DMANIC_GENL_CMD_PEER_GET,

@@ -2,8 +2,8 @@
 /*
  * netlink_ether.c - control plane: devices on a network device, and other nodes
  *
- * What a request says about them, and what they are shown as. Making one needs
- * rtnl_lock, which is outside of dmanic_nodes_lock.
+ * How they are made, and what they are shown as. Making one needs rtnl_lock, which is
+ * outside of dmanic_nodes_lock.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_ether.h>
@@ -16,66 +16,7 @@
 #include "link.h"
 #include "netlink.h"
 
-#define ETHERTYPE_DEFAULT	0x88B5
-/* Less than the protocol needs to ask a few times */
-#define DEAD_NS_MIN		(10 * NSEC_PER_MSEC)
-#define DEAD_NS_MAX		(3600ULL * NSEC_PER_SEC)
-
 /* ---- making one ---- */
-
-/* What else may use a type would get our frames */
-static int ether_type_check(const struct nlattr *attr, struct netlink_ext_ack *extack)
-{
-	switch (nla_get_u16(attr)) {
-	case 0 ... ETH_P_802_3_MIN - 1:
-	case ETH_P_IP:
-	case ETH_P_ARP:
-	case ETH_P_IPV6:
-	case ETH_P_8021Q:
-	case ETH_P_8021AD:
-	case ETH_P_MPLS_UC:
-	case ETH_P_MPLS_MC:
-	case ETH_P_NSH:
-	case ETH_P_TEB:
-		NL_SET_ERR_MSG_ATTR(extack, attr,
-				    "ETHERTYPE is in use by others: take one for experiments, 0x88b5 (the default) or 0x88b6");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int ether_config_read(struct ether_config *config, struct genl_info *info)
-{
-	struct nlattr *ethertype = info->attrs[DMANIC_A_ETHERTYPE];
-	struct nlattr *fabric = info->attrs[DMANIC_A_FABRIC];
-	struct nlattr *dead = info->attrs[DMANIC_A_DEAD_NS];
-	struct nlattr *node = info->attrs[DMANIC_A_NODE];
-	struct nlattr *crc = info->attrs[DMANIC_A_CRC];
-
-	if (!info->attrs[DMANIC_A_NAME] || !node ||
-	    !info->attrs[DMANIC_A_NETDEV] == !info->attrs[DMANIC_A_IFINDEX]) {
-		NL_SET_ERR_MSG(info->extack,
-			       "an ether device needs NAME, NODE (its id) and the network device, by NETDEV or IFINDEX");
-		return -EINVAL;
-	}
-	config->name = nla_data(info->attrs[DMANIC_A_NAME]);
-	config->fabric = fabric ? nla_data(fabric) : config->name;
-	config->id = nla_get_u32(node);
-	config->ethertype = ethertype ? nla_get_u16(ethertype) : ETHERTYPE_DEFAULT;
-	config->crc = crc ? nla_get_u32(crc) : DMANIC_CRC_AUTO;
-	config->dead_ns = dead ? nla_get_u64(dead) : 0;
-	if (config->id == DMANIC_NO_NODE) {
-		NL_SET_ERR_MSG_ATTR(info->extack, node,
-				    "NODE 4294967295 means nobody: give another");
-		return -EINVAL;
-	}
-	if (dead && (config->dead_ns < DEAD_NS_MIN || config->dead_ns > DEAD_NS_MAX)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, dead,
-				    "a silent node is dead after 10 ms to 1 h (DEAD_NS)");
-		return -EINVAL;
-	}
-	return ethertype ? ether_type_check(ethertype, info->extack) : 0;
-}
 
 static struct net_device *ether_netdev(struct genl_info *info)
 {
@@ -104,7 +45,7 @@ int dmanic_netlink_ether_new(struct genl_info *info)
 	struct ether_config config = {};
 	int ret;
 
-	ret = ether_config_read(&config, info);
+	ret = dmanic_netlink_config_read(&config, info);
 	if (ret)
 		return ret;
 	rtnl_lock();
@@ -138,7 +79,8 @@ int dmanic_netlink_ether_put(struct sk_buff *skb, struct dmanic_node *node)
 	    nla_put_u32(skb, DMANIC_A_MTU, info.mtu) ||
 	    nla_put_u32(skb, DMANIC_A_PATH, info.path) ||
 	    (info.rival_ns && nla_put_u64_64bit(skb, DMANIC_A_RIVAL_NS, info.rival_ns,
-						DMANIC_A_PAD)))
+						DMANIC_A_PAD)) ||
+	    (info.keyed && nla_put_u32(skb, DMANIC_A_KEY_ID, info.key_id)))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -60,6 +60,11 @@ static void ether_tell(struct dmanic_node *node, struct dmanic_ether_info *info)
 	*info = en->info;
 	spin_lock_bh(&en->lock);
 	info->rival_ns = ether_age(en->rival_at);
+	info->keyed = en->host.auth.on;
+	info->key_id = en->host.auth.id;
+	/* See dmanic_ether_set_mtu() */
+	if (info->keyed && info->path != DMANIC_PATH_WHOLE)
+		info->path = DMANIC_PATH_NONE;
 	spin_unlock_bh(&en->lock);
 }
 
@@ -90,6 +95,8 @@ static void ether_tell_counters(struct dmanic_node *node, u64 *counter)
 		counter[DMANIC_PROTO_A_DROPPED] += stats->dropped[i];
 	counter[DMANIC_PROTO_A_UNSENT] = en->unsent;
 	counter[DMANIC_PROTO_A_FAULTS] = en->fault.hit;
+	counter[DMANIC_PROTO_A_FORGED] = stats->dropped[DMANIC_DROP_AUTH];
+	counter[DMANIC_PROTO_A_REPLAYED] = stats->dropped[DMANIC_DROP_REPLAY];
 	spin_unlock_bh(&en->lock);
 }
 
@@ -178,7 +185,8 @@ static void ether_release(struct dmanic_node *node)
 
 	dmanic_ether_peer_free_all(en);
 	__skb_queue_purge(&en->answers);
-	kvfree(en);
+	/* It has the key */
+	kvfree_sensitive(en, sizeof(*en));
 }
 
 /* Whoever says nothing is waited for so long; then operations end */
@@ -186,29 +194,6 @@ static bool ether_slow(struct dmanic_node *node)
 {
 	return to_ether(node)->info.dead_ns > ETHER_SOON_NS;
 }
-
-static const struct dmanic_link_ops ether_ops = {
-	.type = "ether",
-	.features = DMANIC_FEATURE_STRIDED | DMANIC_FEATURE_NOTIFY |
-		    DMANIC_FEATURE_USER_MEMORY | DMANIC_FEATURE_ATOMIC |
-		    DMANIC_FEATURE_LIST,
-	.op_bytes = sizeof(struct ether_op),
-	.queue_bytes = sizeof(struct ether_queue),
-	.account_bytes = sizeof(struct ether_user),
-	.account_gone = dmanic_ether_account_gone,
-	.connect = dmanic_ether_connect,
-	.submit = dmanic_ether_submit,
-	.cancel = dmanic_ether_cancel,
-	.slow = ether_slow,
-	.nr_nodes = ether_nr_nodes,
-	.stop = ether_stop,
-	.tell_ether = ether_tell,
-	.tell_counters = ether_tell_counters,
-	.peer = ether_peer_info,
-	.set_fault = dmanic_ether_set_fault,
-	.get_fault = dmanic_ether_get_fault,
-	.release = ether_release,
-};
 
 /* ---- the beginning ---- */
 
@@ -260,7 +245,8 @@ static bool ether_leads_out(struct net_device *dev)
 static void ether_set_below(struct ether_node *en, struct dmanic_proto_config *proto,
 			    bool hardware)
 {
-	en->info.crc_on = en->info.crc == DMANIC_CRC_AUTO ? hardware :
+	/* With a key what is damaged is found, too */
+	en->info.crc_on = en->info.crc == DMANIC_CRC_AUTO ? hardware && !en->host.auth.on :
 							    en->info.crc == DMANIC_CRC_ON;
 	proto->features = en->info.crc_on ? DMANIC_WIRE_PAYLOAD_CRC : 0;
 	proto->target_ns = hardware ? ETHER_TARGET_NS : ETHER_TARGET_HERE_NS;
@@ -295,20 +281,72 @@ void dmanic_ether_look_below(struct ether_node *en)
 	dmanic_ether_run(en);
 }
 
+/* Under en->lock; connections are to be made anew */
+static void ether_take_key(struct ether_node *en, const struct dmanic_link_key *key)
+{
+	struct dmanic_key words;
+
+	if (key->bytes)
+		dmanic_key_set(&words, key->bytes);
+	dmanic_host_set_key(&en->host, key->bytes ? &words : NULL, key->id);
+	memzero_explicit(&words, sizeof(words));
+}
+
+static void ether_set_key(struct dmanic_node *node, const struct dmanic_link_key *key)
+{
+	struct ether_node *en = to_ether(node);
+	bool hardware;
+
+	lockdep_assert_held(&dmanic_nodes_lock);
+	/* It is stopped already */
+	if (!en->port)
+		return;
+	hardware = ether_looks_hard(en->port->dev);
+	spin_lock_bh(&en->lock);
+	/* Others are told in frames as they know them */
+	dmanic_ether_peer_close_all(en);
+	ether_take_key(en, key);
+	ether_set_below(en, &en->host.config, hardware);
+	dmanic_ether_set_mtu(en, en->port->dev);
+	spin_unlock_bh(&en->lock);
+	dmanic_ether_run(en);
+}
+
+static const struct dmanic_link_ops ether_ops = {
+	.type = "ether",
+	.features = DMANIC_FEATURE_STRIDED | DMANIC_FEATURE_NOTIFY |
+		    DMANIC_FEATURE_USER_MEMORY | DMANIC_FEATURE_ATOMIC |
+		    DMANIC_FEATURE_LIST,
+	.op_bytes = sizeof(struct ether_op),
+	.queue_bytes = sizeof(struct ether_queue),
+	.account_bytes = sizeof(struct ether_user),
+	.account_gone = dmanic_ether_account_gone,
+	.connect = dmanic_ether_connect,
+	.submit = dmanic_ether_submit,
+	.cancel = dmanic_ether_cancel,
+	.slow = ether_slow,
+	.nr_nodes = ether_nr_nodes,
+	.stop = ether_stop,
+	.tell_ether = ether_tell,
+	.tell_counters = ether_tell_counters,
+	.peer = ether_peer_info,
+	.set_fault = dmanic_ether_set_fault,
+	.get_fault = dmanic_ether_get_fault,
+	.set_key = ether_set_key,
+	.release = ether_release,
+};
+
 static void ether_init(struct ether_node *en, const struct ether_config *config)
 {
 	struct dmanic_proto_config proto = {
 		.node = config->id,
 		.incarnation = en->node.incarnation,
-		.mtu = dmanic_ether_mtu(config->dev),
-		.super = dmanic_ether_super(config->dev),
 		.dead_ns = config->dead_ns,
 	};
 
 	en->info.ethertype = config->ethertype;
 	en->info.crc = config->crc;
 	en->info.path = dmanic_ether_path(config->dev, config->ethertype);
-	ether_set_below(en, &proto, ether_looks_hard(config->dev));
 	INIT_WORK(&en->wakeups, dmanic_ether_wakeups);
 	INIT_WORK(&en->self_work, dmanic_ether_self_work);
 	spin_lock_init(&en->lock);
@@ -328,6 +366,9 @@ static void ether_init(struct ether_node *en, const struct ether_config *config)
 	en->farewell.head = en->farewell_head;
 	dmanic_host_init(&en->host, &dmanic_ether_env, &proto);
 	en->info.dead_ns = en->host.config.dead_ns;
+	ether_take_key(en, &config->key);
+	ether_set_below(en, &en->host.config, ether_looks_hard(config->dev));
+	dmanic_ether_set_mtu(en, config->dev);
 }
 
 /**

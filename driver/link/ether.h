@@ -337,7 +337,7 @@ int dmanic_ether_port_join(struct ether_port *port, struct ether_node *en);
 void dmanic_ether_port_leave(struct ether_node *en);
 u32 dmanic_ether_path(struct net_device *dev, u16 ethertype);
 u32 dmanic_ether_mtu(const struct net_device *dev);
-u32 dmanic_ether_super(const struct net_device *dev);
+void dmanic_ether_set_mtu(struct ether_node *en, const struct net_device *dev);
 int dmanic_ether_port_init(void);
 void dmanic_ether_port_exit(void);
 
@@ -349,6 +349,8 @@ void dmanic_ether_cutter_put(u16 ethertype);
 struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dmanic_out *out);
 bool dmanic_ether_frame_send(struct ether_port *port, struct sk_buff *skb);
 u32 dmanic_ether_frame_crc(const struct sk_buff *skb, u32 at, u32 length);
+u64 dmanic_ether_frame_mac(const struct dmanic_host *host, const struct sk_buff *skb, u32 at,
+			   u32 length);
 
 /* ether_receive.c */
 DECLARE_PER_CPU(struct ether_node *, dmanic_ether_receiving);

@@ -154,8 +154,12 @@ static int frame_gather(struct sk_buff *skb, const struct dmanic_out *out, u32 a
 	return 0;
 }
 
-static struct sk_buff *frame_new(struct net_device *dev, u32 head, u32 payload)
+/* The head, and room for the proof of who made it; the caller appends @payload bytes */
+static struct sk_buff *frame_new(struct ether_node *en, const struct dmanic_out *out,
+				 u32 payload)
 {
+	u32 proof = dmanic_auth_bytes(&en->host), head = out->head_length + proof;
+	struct net_device *dev = en->port->dev;
 	u32 reserve = LL_RESERVED_SPACE(dev);
 	struct sk_buff *skb;
 	int err;
@@ -167,20 +171,22 @@ static struct sk_buff *frame_new(struct net_device *dev, u32 head, u32 payload)
 	skb_reserve(skb, reserve);
 	skb_reset_network_header(skb);
 	skb->dev = dev;
+	skb_put_data(skb, out->head, out->head_length);
+	if (proof)
+		skb_put_zero(skb, proof);
 	return skb;
 }
 
-static struct sk_buff *frame_copied(struct net_device *dev, const struct dmanic_out *out)
+static struct sk_buff *frame_copied(struct ether_node *en, const struct dmanic_out *out)
 {
 	struct sk_buff *skb;
 
-	skb = frame_new(dev, out->head_length, out->payload_length);
+	skb = frame_new(en, out, out->payload_length);
 	if (!skb)
 		return NULL;
-	skb_put_data(skb, out->head, out->head_length);
 	skb->data_len = out->payload_length;
 	skb->len += out->payload_length;
-	if (!frame_gather(skb, out, out->head_length))
+	if (!frame_gather(skb, out, skb_headlen(skb)))
 		return skb;
 	kfree_skb(skb);
 	return NULL;
@@ -213,6 +219,51 @@ u32 dmanic_ether_frame_crc(const struct sk_buff *skb, u32 at, u32 length)
 	return ~crc;
 }
 
+/**
+ * dmanic_ether_frame_mac() - keyed hash of a payload
+ * @host: of whose key
+ * @skb: the frame
+ * @at: where the payload begins, from skb->data on
+ * @length: bytes
+ *
+ * Return: it; zero without a payload.
+ */
+u64 dmanic_ether_frame_mac(const struct dmanic_host *host, const struct sk_buff *skb, u32 at,
+			   u32 length)
+{
+	struct skb_seq_state state;
+	struct dmanic_mac mac;
+	u32 done = 0, some;
+	const u8 *bytes;
+
+	if (!length)
+		return 0;
+	dmanic_mac_begin(&mac, &host->auth.key, DMANIC_MAC_PAYLOAD);
+	skb_prepare_seq_read((struct sk_buff *)skb, at, at + length, &state);
+	while (done < length) {
+		some = skb_seq_read(done, &bytes, &state);
+		if (!some)
+			return 0;
+		some = min(some, length - done);
+		dmanic_mac_add(&mac, bytes, some);
+		done += some;
+	}
+	skb_abort_seq_read(&state);
+	return dmanic_mac_end(&mac);
+}
+
+/* Where there is a key; all else of the frame is there */
+static void frame_prove(struct ether_node *en, struct sk_buff *skb,
+			const struct dmanic_out *out)
+{
+	u64 mac;
+
+	if (!dmanic_auth_bytes(&en->host))
+		return;
+	mac = dmanic_ether_frame_mac(&en->host, skb, skb_headlen(skb), out->payload_length);
+	dmanic_auth_seal(&en->host, out, skb->data, mac);
+}
+
 /* The device takes the frame as it is */
 static bool frame_whole(struct sk_buff *skb)
 {
@@ -227,7 +278,7 @@ static void frame_seal(struct sk_buff *skb, const struct dmanic_out *out, bool h
 	if (!out->crc)
 		return;
 	if (here || !skb_is_gso(skb) || frame_whole(skb))
-		crc = dmanic_ether_frame_crc(skb, out->head_length, out->payload_length);
+		crc = dmanic_ether_frame_crc(skb, skb_headlen(skb), out->payload_length);
 	dmanic_data_seal(skb->data, &crc);
 }
 
@@ -239,7 +290,7 @@ static void frame_set_gso(struct sk_buff *skb, const struct dmanic_out *out)
 	info->gso_size = out->piece;
 	info->gso_segs = DIV_ROUND_UP(out->payload_length, out->piece);
 	/* Where a wire's frame begins to be the device's, for who counts its bytes */
-	skb_set_transport_header(skb, out->head_length - sizeof(struct sctphdr));
+	skb_set_transport_header(skb, skb_headlen(skb) - sizeof(struct sctphdr));
 	/* Or every device has it cut; there is no checksum of the kernel's kind */
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 }
@@ -257,13 +308,12 @@ struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dma
 	struct sk_buff *skb;
 	u8 to[ETH_ALEN];
 
-	skb = frame_new(port->dev, out->head_length, 0);
+	skb = frame_new(en, out, 0);
 	if (!skb)
 		return NULL;
-	skb_put_data(skb, out->head, out->head_length);
 	if (!frame_attach(skb, out)) {
 		consume_skb(skb);
-		skb = frame_copied(port->dev, out);
+		skb = frame_copied(en, out);
 		if (!skb)
 			return NULL;
 	}
@@ -272,6 +322,7 @@ struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dma
 	if (out->piece && out->head_length + out->payload_length > out->mtu)
 		frame_set_gso(skb, out);
 	frame_seal(skb, out, out->to == READ_ONCE(port->address));
+	frame_prove(en, skb, out);
 	u64_to_ether_addr(out->to == DMANIC_EVERYBODY ? U64_MAX >> 16 : out->to, to);
 	if (dev_hard_header(skb, port->dev, ntohs(port->taker.type), to, NULL,
 			    skb->len) < 0) {

@@ -529,6 +529,12 @@ static u32 env_payload_crc(const struct dmanic_frame *frame, u32 at, u32 length)
 	return dmanic_ether_frame_crc(frame->link, at, length);
 }
 
+static u64 env_payload_mac(struct dmanic_host *host, const struct dmanic_frame *frame, u32 at,
+			   u32 length)
+{
+	return dmanic_ether_frame_mac(host, frame->link, at, length);
+}
+
 const struct dmanic_env dmanic_ether_env = {
 	.random = env_random,
 	.find_tag = env_find_tag,
@@ -544,5 +550,6 @@ const struct dmanic_env dmanic_ether_env = {
 	.complete = dmanic_ether_complete,
 	.cut = dmanic_ether_cut,
 	.payload_crc = env_payload_crc,
+	.payload_mac = env_payload_mac,
 	.event = env_event,
 };

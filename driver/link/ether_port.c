@@ -85,13 +85,8 @@ u32 dmanic_ether_mtu(const struct net_device *dev)
 	return clamp_t(u32, READ_ONCE(dev->mtu), DMANIC_WIRE_MTU_MIN, DMANIC_WIRE_FRAME_MAX);
 }
 
-/**
- * dmanic_ether_super() - the longest frame to hand to a device
- * @dev: it
- *
- * Return: bytes behind the Ethernet header; at least the MTU.
- */
-u32 dmanic_ether_super(const struct net_device *dev)
+/* The longest frame to hand to a device: bytes behind the Ethernet header; at least the MTU */
+static u32 port_super(const struct net_device *dev)
 {
 	u32 mtu = dmanic_ether_mtu(dev), bytes = dmanic_gso_max_size(dev);
 	u32 segs = READ_ONCE(dev->gso_max_segs);
@@ -125,7 +120,7 @@ u32 dmanic_ether_path(struct net_device *dev, u16 ethertype)
 	netdev_features_t features;
 	struct sk_buff *skb;
 
-	if (dmanic_ether_super(dev) < 2 * dmanic_ether_mtu(dev))
+	if (port_super(dev) < 2 * dmanic_ether_mtu(dev))
 		return DMANIC_PATH_NONE;
 	skb = alloc_skb(LL_RESERVED_SPACE(dev) + DMANIC_WIRE_COMMON, GFP_KERNEL);
 	if (!skb)
@@ -166,7 +161,7 @@ static bool port_pull(struct sk_buff *skb)
 	    !pskb_may_pull(skb, DMANIC_WIRE_COMMON))
 		return false;
 	pull = dmanic_wire_pull(skb->data, skb_headlen(skb));
-	if (pull > DMANIC_WIRE_HEAD_MAX || !pskb_may_pull(skb, pull))
+	if (pull > DMANIC_WIRE_PULL_MAX || !pskb_may_pull(skb, pull))
 		return false;
 	/* Of what everybody gets only a HELLO asks everybody for an answer */
 	return skb->pkt_type == PACKET_HOST ||
@@ -379,17 +374,33 @@ static void port_remove_nodes(struct ether_port *port)
 	}
 }
 
+/**
+ * dmanic_ether_set_mtu() - how long frames are, as the device and the key want it
+ * @en: the node; under its lock; en->info.path is right
+ * @dev: the device
+ */
+void dmanic_ether_set_mtu(struct ether_node *en, const struct net_device *dev)
+{
+	u32 super = port_super(dev);
+
+	/* Where it is cut nobody has the key */
+	if (en->host.auth.on && en->info.path != DMANIC_PATH_WHOLE)
+		super = 0;
+	dmanic_host_set_mtu(&en->host, dmanic_ether_mtu(dev), super);
+}
+
 /* What is under way is cut anew when it is sent again */
 static void port_set_mtu(struct ether_port *port)
 {
-	u32 mtu = dmanic_ether_mtu(port->dev), super = dmanic_ether_super(port->dev);
+	u32 path = dmanic_ether_path(port->dev, ntohs(port->taker.type));
 	struct ether_node *en;
 	struct ether_peer *ep;
 	int i;
 
 	list_for_each_entry(en, &port->nodes, entry) {
 		spin_lock_bh(&en->lock);
-		dmanic_host_set_mtu(&en->host, mtu, super);
+		en->info.path = path;
+		dmanic_ether_set_mtu(en, port->dev);
 		hash_for_each(en->peers, i, ep, entry) {
 			dmanic_peer_set_mtu(&ep->peer);
 			dmanic_ether_wake(ep);
@@ -397,7 +408,6 @@ static void port_set_mtu(struct ether_port *port)
 		spin_unlock_bh(&en->lock);
 		/* Others are told */
 		dmanic_ether_run(en);
-		en->info.path = dmanic_ether_path(port->dev, ntohs(port->taker.type));
 	}
 }
 

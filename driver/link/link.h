@@ -12,6 +12,7 @@
 
 #include <linux/if.h>
 
+#include "config.h"
 #include "dmanic.h"
 #include "model.h"
 
@@ -42,6 +43,8 @@ struct dmanic_dma_info {
  * @dead_ns: a peer that says nothing for so long is dead
  * @down: it carries nothing now
  * @rival_ns: so long ago somebody claimed the node's id; zero: never
+ * @keyed: frames are made with a key
+ * @key_id: of the key
  */
 struct dmanic_ether_info {
 	char netdev[IFNAMSIZ];
@@ -54,6 +57,8 @@ struct dmanic_ether_info {
 	u64 dead_ns;
 	bool down;
 	u64 rival_ns;
+	bool keyed;
+	u32 key_id;
 };
 
 /**
@@ -89,29 +94,6 @@ struct dmanic_peer_info {
 	u32 degraded;
 	u64 rival_ns;
 };
-
-/**
- * struct dmanic_fault - what happens to frames on their way to a node, on purpose
- * @drop: parts per million that are lost
- * @duplicate: that come twice
- * @corrupt: that arrive with a wrong bit
- * @reorder: that pass those which @delay_ns holds up
- * @delay_ns: all others arrive so much later
- * @seed: of the choice
- */
-struct dmanic_fault {
-	u32 drop;
-	u32 duplicate;
-	u32 corrupt;
-	u32 reorder;
-	u64 delay_ns;
-	u64 seed;
-};
-
-static inline bool dmanic_fault_any(const struct dmanic_fault *fault)
-{
-	return fault->drop || fault->duplicate || fault->corrupt || fault->delay_ns;
-}
 
 /**
  * struct dmanic_link_ops - what a link can do
@@ -153,6 +135,8 @@ static inline bool dmanic_fault_any(const struct dmanic_fault *fault)
  *	NULL.
  * @set_fault: make the way to the node bad; NULL: it cannot be
  * @get_fault: how bad it is
+ * @set_key: frames are made with it from now on, and others are not taken. Under
+ *	dmanic_nodes_lock. NULL: there are no frames.
  * @release: give back the struct that embeds @node
  */
 struct dmanic_link_ops {
@@ -184,6 +168,7 @@ struct dmanic_link_ops {
 	bool (*peer)(struct dmanic_node *node, u32 which, struct dmanic_peer_info *info);
 	void (*set_fault)(struct dmanic_node *node, const struct dmanic_fault *fault);
 	void (*get_fault)(struct dmanic_node *node, struct dmanic_fault *fault);
+	void (*set_key)(struct dmanic_node *node, const struct dmanic_link_key *key);
 	void (*release)(struct dmanic_node *node);
 };
 
@@ -200,26 +185,6 @@ static inline bool dmanic_link_slow(struct dmanic_node *node)
  */
 int dmanic_loop_create(struct net *net, const char *prefix, u32 nodes,
 		       const struct dmanic_model *model);
-
-/**
- * struct ether_config - a node to be made on a network device
- * @name: of the node
- * @fabric: what it is told with others by
- * @dev: network device
- * @id: node id
- * @ethertype: of the frames
- * @crc: enum dmanic_crc
- * @dead_ns: a peer that says nothing for so long is dead; 0: the default
- */
-struct ether_config {
-	const char *name;
-	const char *fabric;
-	struct net_device *dev;
-	u32 id;
-	u16 ethertype;
-	u32 crc;
-	u64 dead_ns;
-};
 
 int dmanic_ether_port_check(struct net_device *dev, struct netlink_ext_ack *extack);
 int dmanic_ether_create(struct net *net, const struct ether_config *config,

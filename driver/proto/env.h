@@ -64,6 +64,7 @@ enum dmanic_peer_event {
  *	of at most @most from @position on, their offset in the remote segment,
  *	and @at for struct dmanic_source. Zero: it cannot be told (BOUNDS).
  * @payload_crc: CRC32C of @length bytes at @at in @frame
+ * @payload_mac: keyed hash of the same, DMANIC_MAC_PAYLOAD with host->auth.key
  * @event: something happened to a peer
  */
 struct dmanic_env {
@@ -87,6 +88,8 @@ struct dmanic_env {
 	u32 (*cut)(struct dmanic_xfer *xfer, u64 position, u32 most, u64 *offset,
 		   u64 *at);
 	u32 (*payload_crc)(const struct dmanic_frame *frame, u32 at, u32 length);
+	u64 (*payload_mac)(struct dmanic_host *host, const struct dmanic_frame *frame,
+			   u32 at, u32 length);
 	void (*event)(struct dmanic_peer *peer, enum dmanic_peer_event event);
 };
 

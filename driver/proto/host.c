@@ -31,11 +31,15 @@ static u64 host_time_or(u64 value, u64 otherwise)
  * @host: this node
  * @mtu: longest frame of the path
  * @super: longest frame the link takes and cuts; less than @mtu: it cuts none
+ *
+ * With a key a part of each frame is its proof; then the link cuts none.
  */
 void dmanic_host_set_mtu(struct dmanic_host *host, u32 mtu, u32 super)
 {
 	struct dmanic_proto_config *own = &host->config;
 
+	mtu -= min(mtu, dmanic_auth_bytes(host));
+	super -= min(super, dmanic_auth_bytes(host));
 	own->mtu = clamp(mtu, DMANIC_WIRE_MTU_MIN, DMANIC_WIRE_FRAME_MAX);
 	own->super = clamp(super, own->mtu, DMANIC_WIRE_FRAME_MAX);
 }
@@ -83,6 +87,7 @@ static void host_answer_begin(struct dmanic_out *out, u64 to)
 	out->payload_length = 0;
 	out->nr_sources = 0;
 	out->units = 0;
+	out->counter = 0;
 }
 
 static bool host_may(struct dmanic_allowance *allowance, u64 now)
@@ -353,6 +358,8 @@ static enum dmanic_drop host_connected(struct dmanic_host *host,
 		return DMANIC_DROP_STATE;
 	if (peer->address != frame->from)
 		return DMANIC_DROP_STRANGER;
+	if (!dmanic_auth_fresh(peer, head->counter))
+		return DMANIC_DROP_REPLAY;
 	*found = peer;
 	if (peer->state == DMANIC_PEER_PAIRED)
 		dmanic_handshake_open(peer, now);
@@ -419,10 +426,14 @@ struct dmanic_peer *dmanic_host_receive(struct dmanic_host *host,
 	host->stats.frames_received++;
 	drop = dmanic_head_decode(frame->head, frame->linear, frame->length, &head);
 	if (!drop)
+		drop = dmanic_auth_receive(host, frame, &head, now);
+	if (!drop)
 		drop = host_receive(host, frame, &head, now, answer, &peer);
 	if (drop)
 		host->stats.dropped[drop]++;
 	if (answer->head_length)
 		host->stats.frames_sent++;
+	if (peer)
+		answer->counter = ++peer->counter;
 	return peer;
 }

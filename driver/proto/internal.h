@@ -186,4 +186,36 @@ void dmanic_rate_found(struct dmanic_peer *peer, u32 units);
 u64 dmanic_rate_due(struct dmanic_peer *peer, u64 now);
 void dmanic_rate_sent(struct dmanic_peer *peer, u32 bytes, u64 now);
 
+/* auth.c */
+enum dmanic_drop dmanic_auth_check_head(struct dmanic_host *host,
+					const struct dmanic_frame *frame,
+					const struct dmanic_head *head, u64 now);
+bool dmanic_auth_check_payload(struct dmanic_host *host, const struct dmanic_frame *frame,
+			       const struct dmanic_head *head);
+bool dmanic_auth_check_counter(struct dmanic_peer *peer, u64 counter);
+
+/* Is a frame of who knows the key. Its payload is to be checked yet. 0, or why to drop it */
+static inline enum dmanic_drop dmanic_auth_receive(struct dmanic_host *host,
+						   const struct dmanic_frame *frame,
+						   const struct dmanic_head *head, u64 now)
+{
+	if (!host->auth.on)
+		return head->flags & DMANIC_WIRE_AUTH ? DMANIC_DROP_AUTH : DMANIC_DROP_NONE;
+	return dmanic_auth_check_head(host, frame, head, now);
+}
+
+/* Is the payload what its head, which was checked, says; always without a key */
+static inline bool dmanic_host_payload_ok(struct dmanic_host *host,
+					  const struct dmanic_frame *frame,
+					  const struct dmanic_head *head)
+{
+	return !host->auth.on || dmanic_auth_check_payload(host, frame, head);
+}
+
+/* Was there no frame of the peer's with that counter; it is noted. Always without a key */
+static inline bool dmanic_auth_fresh(struct dmanic_peer *peer, u64 counter)
+{
+	return !peer->host->auth.on || dmanic_auth_check_counter(peer, counter);
+}
+
 #endif /* DMANIC_PROTO_INTERNAL_H */

@@ -462,9 +462,11 @@ bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	else
 		some = peer->state != DMANIC_PEER_CLOSED &&
 		       dmanic_handshake_next(peer, now, out);
-	if (some)
-		dmanic_peer_stats(peer)->frames_sent++;
-	return some;
+	if (!some)
+		return false;
+	dmanic_peer_stats(peer)->frames_sent++;
+	out->counter = ++peer->counter;
+	return true;
 }
 
 /* There may be no room just now, or never for so long a one */

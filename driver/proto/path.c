@@ -397,6 +397,8 @@ enum dmanic_drop dmanic_path_test(struct dmanic_peer *peer, const struct dmanic_
 	struct dmanic_test test;
 	enum dmanic_drop drop = dmanic_test_decode(frame->head, head, &test);
 
+	if (!drop && !dmanic_host_payload_ok(peer->host, frame, head))
+		drop = DMANIC_DROP_CORRUPT;
 	if (drop || test.from + head->payload_length != test.total)
 		return drop;
 	/* Of a short one and a long one the longer is worth an answer */

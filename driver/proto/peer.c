@@ -199,6 +199,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->duplicates = 0;
 	peer->loss_at = DMANIC_NEVER;
 	dmanic_rate_reset(peer);
+	peer->replay = (struct dmanic_replay) {};
 }
 
 /**
@@ -452,6 +453,7 @@ void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *
 	out->seal = false;
 	out->crc = false;
 	out->units = 0;
+	out->counter = 0;
 	if (peer->state >= DMANIC_PEER_PAIRED)
 		out->head_length = dmanic_reset_encode(out->head, peer->local_tag,
 						       config->node,

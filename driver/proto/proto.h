@@ -24,9 +24,9 @@
  *
  *	dmanic_peer_submit() puts it in its flow. dmanic_peer_next() builds frames
  *	(next.c): what was lost, then new extents (tx.c) of shares and flows in turn. At the
- *	other side dmanic_host_receive() (host.c) finds the peer, handshake.c or
- *	receive.c take the frame; records are placed as they come (later.c), done
- *	in order (reply.c), and acknowledged (ack.c). Back here ack.c marks what
+ *	other side dmanic_host_receive() (host.c) finds the peer, auth.c whether it is the
+ *	peer's, handshake.c or receive.c take the frame; records are placed as they come
+ *	(later.c), done in order (reply.c), and acknowledged (ack.c). Back here ack.c marks what
  *	arrived, loss.c what did not, rate.c and path.c learn, tx.c retires extents; with
  *	its last one, or its result, the xfer is completed (xfer.c).
  *
@@ -118,6 +118,7 @@ struct dmanic_source {
  * @payload_length: bytes
  * @nr_sources: of @source; none, and the payload has a length: it is zeros
  * @source: what the payload consists of, in order
+ * @counter: for dmanic_auth_seal(), which is to be called where there is a key
  * @class: of DATA
  * @seq: of DATA
  * @units: of DATA: how many; for dmanic_peer_unsent()
@@ -133,6 +134,7 @@ struct dmanic_out {
 	u32 payload_length;
 	u32 nr_sources;
 	struct dmanic_source source[DMANIC_SOURCES];
+	u64 counter;
 	u8 class;
 	u64 seq;
 	u32 units;
@@ -639,6 +641,32 @@ struct dmanic_allowance {
 };
 
 /**
+ * struct dmanic_auth - the fabric's key
+ * @on: there is one
+ * @id: of the key
+ * @key: it; nobody is told
+ * @guesses: frames not made with it, of who is not connected
+ */
+struct dmanic_auth {
+	bool on;
+	u32 id;
+	struct dmanic_key key;
+	struct dmanic_allowance guesses;
+};
+
+#define DMANIC_REPLAY_WORDS	32U
+
+/**
+ * struct dmanic_replay - which frames of a connection came
+ * @newest: the greatest counter of these
+ * @seen: of it, and of those before, a bit for each
+ */
+struct dmanic_replay {
+	u64 newest;
+	u64 seen[DMANIC_REPLAY_WORDS];
+};
+
+/**
  * struct dmanic_host - this node
  * @env: its surroundings
  * @config: of it
@@ -650,6 +678,7 @@ struct dmanic_allowance {
  * @inits: to INITs
  * @resets: to frames of no connection
  * @seeks: questions to everybody, where a node is
+ * @auth: the key
  * @stats: counters
  * @ack: the one at hand: too long for the stack, which kernels fill with zeros
  * @record: of the DATA frame at hand
@@ -665,6 +694,7 @@ struct dmanic_host {
 	struct dmanic_allowance inits;
 	struct dmanic_allowance resets;
 	struct dmanic_allowance seeks;
+	struct dmanic_auth auth;
 	struct dmanic_proto_stats stats;
 	struct dmanic_ack ack;
 	struct dmanic_record record[DMANIC_WIRE_RECORDS];
@@ -823,6 +853,8 @@ struct dmanic_peer_path {
  * @heavy_until: counts in host->heavy until then; 0: does not
  * @brought: bytes that came lately
  * @brought_at: since then
+ * @counter: of the last frame to it
+ * @replay: which frames of it came
  * @first: buffers begin here
  */
 struct dmanic_peer {
@@ -899,6 +931,8 @@ struct dmanic_peer {
 	u64 heavy_until;
 	u64 brought;
 	u64 brought_at;
+	u64 counter;
+	struct dmanic_replay replay;
 	u64 first[];
 };
 
@@ -912,6 +946,17 @@ struct dmanic_peer *dmanic_host_receive(struct dmanic_host *host,
 					struct dmanic_out *answer);
 void dmanic_host_set_mtu(struct dmanic_host *host, u32 mtu, u32 super);
 void dmanic_host_hello(struct dmanic_host *host, struct dmanic_out *out);
+
+/* auth.c */
+void dmanic_host_set_key(struct dmanic_host *host, const struct dmanic_key *key, u32 id);
+u32 dmanic_auth_seal(const struct dmanic_host *host, const struct dmanic_out *out, void *head,
+		     u64 payload_mac);
+
+/* Bytes of each head more */
+static inline u32 dmanic_auth_bytes(const struct dmanic_host *host)
+{
+	return host->auth.on ? DMANIC_WIRE_AUTH_BYTES : 0;
+}
 
 /* peer.c */
 size_t dmanic_peer_bytes(const struct dmanic_host *host);

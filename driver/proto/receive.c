@@ -274,12 +274,15 @@ static enum dmanic_drop receive_payload(struct dmanic_peer *peer,
 					const struct dmanic_frame *frame,
 					const struct dmanic_head *head)
 {
-	if (!head->payload_length || !(peer->features & DMANIC_WIRE_PAYLOAD_CRC))
+	if (!head->payload_length)
+		return DMANIC_DROP_NONE;
+	if (!dmanic_host_payload_ok(peer->host, frame, head))
+		return DMANIC_DROP_CORRUPT;
+	if (!(peer->features & DMANIC_WIRE_PAYLOAD_CRC))
 		return DMANIC_DROP_NONE;
 	if (!(head->flags & DMANIC_WIRE_CRC))
 		return DMANIC_DROP_BAD;
-	if (dmanic_peer_env(peer)->payload_crc(frame, head->head_length,
-					       head->payload_length) ==
+	if (dmanic_peer_env(peer)->payload_crc(frame, head->payload, head->payload_length) ==
 	    head->payload_crc)
 		return DMANIC_DROP_NONE;
 	return DMANIC_DROP_CORRUPT;
@@ -292,7 +295,7 @@ static bool receive_records(struct dmanic_peer *peer, u8 class,
 			    const struct dmanic_data *data, bool *fresh, u64 now)
 {
 	const struct dmanic_record *record = peer->host->record;
-	u32 i, payload = head->head_length;
+	u32 i, payload = head->payload;
 	u64 seq = data->seq;
 	bool room = true;
 

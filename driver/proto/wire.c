@@ -53,6 +53,82 @@ u32 dmanic_wire_pull(const void *frame, u32 linear)
 	return linear < sizeof(*common) ? 0 : be16_to_cpu(common->head_length);
 }
 
+/* What proves who made a frame; @head_length has it. Return: 0, or why to drop the frame */
+static enum dmanic_drop wire_auth_decode(const void *frame, struct dmanic_head *head)
+{
+	const struct wire_auth *auth;
+
+	if (head->head_length < sizeof(struct wire_common) + sizeof(*auth))
+		return DMANIC_DROP_SHORT;
+	head->head_length -= sizeof(*auth);
+	auth = frame + head->head_length;
+	head->key_id = be32_to_cpu(auth->key_id);
+	head->counter = be64_to_cpu(auth->counter);
+	head->payload_mac = be64_to_cpu(auth->payload_mac);
+	head->head_mac = be64_to_cpu(auth->head_mac);
+	return auth->reserved ? DMANIC_DROP_TYPE : DMANIC_DROP_NONE;
+}
+
+static u64 wire_head_mac(const void *frame, u32 length, const struct dmanic_key *key)
+{
+	static const u8 none[sizeof(__be32)];
+	u32 at = offsetof(struct wire_common, head_crc);
+	struct dmanic_mac mac;
+
+	dmanic_mac_begin(&mac, key, DMANIC_MAC_HEAD);
+	dmanic_mac_add(&mac, frame, at);
+	dmanic_mac_add(&mac, none, sizeof(none));
+	at += sizeof(none);
+	dmanic_mac_add(&mac, frame + at, length - at);
+	return dmanic_mac_end(&mac);
+}
+
+/**
+ * dmanic_auth_encode() - the proof of who made a frame
+ * @frame: the head, when all else is there; DMANIC_WIRE_AUTH_BYTES follow it
+ * @head_length: of it
+ * @key: of the fabric
+ * @key_id: of the key
+ * @counter: greater than in any other frame to the same connection
+ * @payload_mac: of the payload, with DMANIC_MAC_PAYLOAD; zero when there is none
+ *
+ * Return: length of the head with it. Its checksum is right again.
+ */
+u32 dmanic_auth_encode(void *frame, u32 head_length, const struct dmanic_key *key, u32 key_id,
+		       u64 counter, u64 payload_mac)
+{
+	struct wire_auth *auth = frame + head_length;
+	struct wire_common *common = frame;
+
+	common->flags |= DMANIC_WIRE_AUTH;
+	head_length += sizeof(*auth);
+	common->head_length = cpu_to_be16(head_length);
+	auth->key_id = cpu_to_be32(key_id);
+	auth->reserved = 0;
+	auth->counter = cpu_to_be64(counter);
+	auth->payload_mac = cpu_to_be64(payload_mac);
+	auth->head_mac = cpu_to_be64(wire_head_mac(frame, head_length - sizeof(auth->head_mac),
+						   key));
+	dmanic_head_seal(frame, head_length);
+	return head_length;
+}
+
+/**
+ * dmanic_auth_check() - was a head made with a key
+ * @frame: the frame
+ * @head: of it, with DMANIC_WIRE_AUTH
+ * @key: the key
+ *
+ * Return: true when it was. Whether the payload was is to be seen yet.
+ */
+bool dmanic_auth_check(const void *frame, const struct dmanic_head *head,
+		       const struct dmanic_key *key)
+{
+	/* One comparison of a word: how long it takes tells nothing */
+	return wire_head_mac(frame, head->payload - sizeof(head->head_mac), key) ==
+	       head->head_mac;
+}
+
 /* Which flags a type may have */
 static const u8 wire_flags[DMANIC_WIRE_TYPES] = {
 	[DMANIC_WIRE_HELLO] = DMANIC_WIRE_REPLY,
@@ -83,11 +159,13 @@ enum dmanic_drop dmanic_head_decode(const void *frame, u32 linear, u32 length,
 	head->type = common->type;
 	head->flags = common->flags;
 	head->head_length = be16_to_cpu(common->head_length);
+	head->payload = head->head_length;
 	head->payload_length = be16_to_cpu(common->payload_length);
 	head->payload_crc = be32_to_cpu(common->payload_crc);
 	head->tag = be64_to_cpu(common->tag);
 	if (head->head_length < sizeof(*common) || head->head_length > linear ||
-	    head->head_length > DMANIC_WIRE_HEAD_MAX ||
+	    head->head_length > DMANIC_WIRE_HEAD_MAX +
+				(head->flags & DMANIC_WIRE_AUTH ? DMANIC_WIRE_AUTH_BYTES : 0) ||
 	    head->payload_length > length - head->head_length)
 		return DMANIC_DROP_SHORT;
 	if (be32_to_cpu(common->head_crc) != wire_crc(frame, head->head_length))
@@ -95,24 +173,22 @@ enum dmanic_drop dmanic_head_decode(const void *frame, u32 linear, u32 length,
 	if (common->version < DMANIC_WIRE_MIN || common->version > DMANIC_WIRE_MAX) {
 		if (!head->type || head->type > DMANIC_WIRE_REFUSE)
 			return DMANIC_DROP_VERSION;
-		if (head->flags & DMANIC_WIRE_AUTH)
-			return DMANIC_DROP_AUTH;
 		/* What a later version adds is nothing to us */
-		head->flags &= wire_flags[head->type];
-		return DMANIC_DROP_NONE;
+		head->flags &= wire_flags[head->type] | DMANIC_WIRE_AUTH;
+		return head->flags & DMANIC_WIRE_AUTH ? wire_auth_decode(frame, head) :
+							DMANIC_DROP_NONE;
 	}
 	if (!head->type || head->type >= DMANIC_WIRE_TYPES || common->reserved)
 		return DMANIC_DROP_TYPE;
-	if (head->flags & DMANIC_WIRE_AUTH)
-		return DMANIC_DROP_AUTH;
-	if (head->flags & ~wire_flags[head->type])
+	if (head->flags & ~(wire_flags[head->type] | DMANIC_WIRE_AUTH))
 		return DMANIC_DROP_TYPE;
 	if (head->type != DMANIC_WIRE_DATA && head->type != DMANIC_WIRE_TEST &&
 	    head->payload_length)
 		return DMANIC_DROP_BAD;
 	if (!(head->flags & DMANIC_WIRE_CRC) && head->payload_crc)
 		return DMANIC_DROP_TYPE;
-	return DMANIC_DROP_NONE;
+	return head->flags & DMANIC_WIRE_AUTH ? wire_auth_decode(frame, head) :
+						DMANIC_DROP_NONE;
 }
 
 /* Begins a frame without payload; the caller fills the rest and seals it */

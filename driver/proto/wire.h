@@ -17,6 +17,8 @@
 
 #include <linux/types.h>
 
+#include "mac.h"
+
 #define DMANIC_WIRE_ETHERTYPE	0x88B5
 /* Range of versions spoken */
 #define DMANIC_WIRE_MIN		1
@@ -24,7 +26,9 @@
 
 #define DMANIC_WIRE_COMMON	24U	/* bytes every frame begins with */
 #define DMANIC_WIRE_DATA_HEAD	40U	/* bytes before the first record */
-#define DMANIC_WIRE_HEAD_MAX	1024U	/* no head is longer */
+#define DMANIC_WIRE_HEAD_MAX	1024U	/* no head is longer, but for what follows */
+#define DMANIC_WIRE_AUTH_BYTES	32U	/* at its end, where there is a key */
+#define DMANIC_WIRE_PULL_MAX	(DMANIC_WIRE_HEAD_MAX + DMANIC_WIRE_AUTH_BYTES)
 #define DMANIC_WIRE_CUT_HEAD	176U	/* nor one of a frame that can be cut */
 #define DMANIC_WIRE_TEST_HEAD	32U	/* of a TEST */
 #define DMANIC_WIRE_FRAME_MAX	65535U	/* no frame is longer */
@@ -70,7 +74,7 @@ enum dmanic_wire_type {
 };
 
 /* Flags of the common header */
-#define DMANIC_WIRE_AUTH	0x01U	/* reserved: key id, counter, tag follow */
+#define DMANIC_WIRE_AUTH	0x01U	/* the head ends with proof of who made it */
 #define DMANIC_WIRE_CRC		0x02U	/* DATA: payload_crc is set */
 #define DMANIC_WIRE_URGENT	0x04U	/* DATA: of the urgent stream */
 #define DMANIC_WIRE_NOW		0x08U	/* DATA: acknowledge at once */
@@ -136,7 +140,7 @@ enum dmanic_record_type {
  * @DMANIC_DROP_VERSION: of a version not spoken
  * @DMANIC_DROP_CHECKSUM: the head's checksum
  * @DMANIC_DROP_TYPE: unknown type, flag or record, or a reserved field set
- * @DMANIC_DROP_AUTH: authenticated, and there is no such key
+ * @DMANIC_DROP_AUTH: not made with the key that there is here; or there is none
  * @DMANIC_DROP_BAD: a value that makes no sense
  * @DMANIC_DROP_STRANGER: of no connection, or not from where its peer is
  * @DMANIC_DROP_STATE: not now
@@ -145,7 +149,8 @@ enum dmanic_record_type {
  * @DMANIC_DROP_CORRUPT: the payload's checksum
  * @DMANIC_DROP_DUPLICATE: was there before
  * @DMANIC_DROP_UNKNOWN_OP: for an operation that there is not (any more)
- * @DMANIC_DROP_RATE: too many that want an answer
+ * @DMANIC_DROP_RATE: too many that want an answer, or to guess the key
+ * @DMANIC_DROP_REPLAY: was there before, or is as old as if it had been
  * @DMANIC_DROPS: end of reasons
  */
 enum dmanic_drop {
@@ -164,6 +169,7 @@ enum dmanic_drop {
 	DMANIC_DROP_DUPLICATE,
 	DMANIC_DROP_UNKNOWN_OP,
 	DMANIC_DROP_RATE,
+	DMANIC_DROP_REPLAY,
 	DMANIC_DROPS
 };
 
@@ -171,18 +177,28 @@ enum dmanic_drop {
  * struct dmanic_head - the common header, decoded
  * @type: enum dmanic_wire_type
  * @flags: DMANIC_WIRE_*
- * @head_length: bytes up to the payload
+ * @head_length: bytes of it, but for what proves who made it
+ * @payload: where the payload begins
  * @payload_length: bytes behind the head
  * @payload_crc: CRC32C of the payload, with DMANIC_WIRE_CRC
  * @tag: the receiver's; RESET: the one that is not known
+ * @key_id: with DMANIC_WIRE_AUTH: of the key
+ * @counter: the same: greater in each frame to the same connection
+ * @payload_mac: the same: the payload's keyed hash
+ * @head_mac: the same: the head's, in which that one stands
  */
 struct dmanic_head {
 	u8 type;
 	u8 flags;
 	u16 head_length;
+	u16 payload;
 	u16 payload_length;
 	u32 payload_crc;
 	u64 tag;
+	u32 key_id;
+	u64 counter;
+	u64 payload_mac;
+	u64 head_mac;
 };
 
 /**
@@ -383,6 +399,10 @@ u32 dmanic_reset_encode(void *frame, u64 tag, u32 node, u64 incarnation);
 enum dmanic_drop dmanic_reset_decode(const void *frame, const struct dmanic_head *head,
 				     u32 *node, u64 *incarnation);
 u32 dmanic_probe_encode(void *frame, u64 tag);
+u32 dmanic_auth_encode(void *frame, u32 head_length, const struct dmanic_key *key, u32 key_id,
+		       u64 counter, u64 payload_mac);
+bool dmanic_auth_check(const void *frame, const struct dmanic_head *head,
+		       const struct dmanic_key *key);
 u32 dmanic_test_encode(void *frame, u64 tag, const struct dmanic_test *test);
 enum dmanic_drop dmanic_test_decode(const void *frame, const struct dmanic_head *head,
 				    struct dmanic_test *test);

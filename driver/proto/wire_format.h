@@ -23,14 +23,15 @@ struct wire_common {
 } __packed;
 
 /*
- * Reserved: with DMANIC_WIRE_AUTH this stands behind wire_common, and the tag
- * covers head and payload. Nobody sends it yet; who gets one drops it.
+ * With DMANIC_WIRE_AUTH the head ends with this. The head's hash is of all of the head before
+ * it, with zero for head_crc, which is computed of all of it in the end.
  */
 struct wire_auth {
 	__be32 key_id;
 	__be32 reserved;
 	__be64 counter;
-	__u8 tag[16];
+	__be64 payload_mac;
+	__be64 head_mac;
 } __packed;
 
 struct wire_hello {
@@ -212,7 +213,7 @@ struct wire_found {
 } __packed;
 
 static_assert(sizeof(struct wire_common) == DMANIC_WIRE_COMMON);
-static_assert(sizeof(struct wire_auth) == 32);
+static_assert(sizeof(struct wire_auth) == DMANIC_WIRE_AUTH_BYTES);
 static_assert(sizeof(struct wire_hello) == 64);
 static_assert(sizeof(struct wire_refuse) == 32);
 static_assert(sizeof(struct wire_reset) == 40);

@@ -5,7 +5,8 @@
  * On a network device of its own, or on that of a node, where it hears all that is
  * said. Of each frame its seed decides what it is: any bytes; a head as the encoder makes
  * it, of any node, with any tag; what was heard, once more or with some bytes replaced.
- * Most checksums of heads are right, so that what is behind them is looked at.
+ * Most checksums of heads are right, so that what is behind them is looked at; with a key
+ * most proofs are, too.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -39,6 +40,8 @@ static const char usage[] =
 "  --seed N        what follows from it are the frames (1)\n"
 "  --large         frames of up to 64 KiB that say to be many of TCP or UDP\n"
 "  --listen        hear all that is said at IF first, and use it\n"
+"  --key HEX       prove frames with that key of 32 digits, be it the victim's or not\n"
+"  --key-id N      its number (1)\n"
 "  --version N     only ask for a connection in that version, of node 0, and print\n"
 "                  how that is answered\n"
 "  --connect N     connect N times, each as another node, to node 0, and ask for\n"
@@ -87,6 +90,8 @@ struct frame {
  * @heard: frames that were, a ring
  * @nr_heard: how many
  * @mtu: of the device
+ * @key: frames are made with
+ * @key_id: of it; 0: there is none
  * @out: what is sent next
  */
 struct neighbor {
@@ -97,6 +102,8 @@ struct neighbor {
 	struct frame heard[HEARD];
 	u32 nr_heard;
 	u32 mtu;
+	struct dmanic_key key;
+	u32 key_id;
 	struct frame out;
 };
 
@@ -413,6 +420,33 @@ static u32 spoil(struct neighbor *n, u32 length)
 	return length;
 }
 
+/* Return: length of the frame of @length bytes with a proof, or @length: it has no room */
+static u32 prove(struct neighbor *n, u32 length)
+{
+	u32 head = dmanic_wire_pull(body(n), length), payload;
+	struct dmanic_mac mac;
+
+	if (head < DMANIC_WIRE_COMMON || head > length)
+		return length;
+	if ((body(n)[2] & DMANIC_WIRE_AUTH) && head >= DMANIC_WIRE_COMMON + DMANIC_WIRE_AUTH_BYTES) {
+		head -= DMANIC_WIRE_AUTH_BYTES;
+		length -= DMANIC_WIRE_AUTH_BYTES;
+	} else if (length + DMANIC_WIRE_AUTH_BYTES > n->mtu) {
+		return length;
+	} else {
+		memmove(body(n) + head + DMANIC_WIRE_AUTH_BYTES, body(n) + head, length - head);
+	}
+	payload = (u32)body(n)[6] << 8 | body(n)[7];
+	if (payload > length - head)
+		payload = length - head;
+	dmanic_mac_begin(&mac, &n->key, DMANIC_MAC_PAYLOAD);
+	dmanic_mac_add(&mac, body(n) + head + DMANIC_WIRE_AUTH_BYTES, payload);
+	dmanic_auth_encode(body(n), head, &n->key, n->key_id,
+			   below(n, 2) ? below(n, 1U << 20) : some_number(n),
+			   payload ? dmanic_mac_end(&mac) : 0);
+	return length + DMANIC_WIRE_AUTH_BYTES;
+}
+
 static void make(struct neighbor *n)
 {
 	static u32 (*const kinds[])(struct neighbor *n) = {
@@ -436,6 +470,9 @@ static void make(struct neighbor *n)
 	n->out.bytes[13] = ETHERTYPE & 0xff;
 	if (below(n, 4))
 		length = spoil(n, length);
+	/* What was heard is proven already */
+	if (n->key_id && below(n, 4))
+		length = prove(n, length);
 	n->out.length = ETHERNET + (length < n->mtu ? length : n->mtu);
 }
 
@@ -646,6 +683,18 @@ static void crowd(struct neighbor *n, u32 nodes)
 	printf("%u of %u connected\n", connected, i);
 }
 
+static void key_parse(const char *text, struct dmanic_key *key)
+{
+	u8 bytes[16];
+	u32 i;
+
+	if (strlen(text) != 2 * sizeof(bytes) || text[strspn(text, "0123456789abcdef")])
+		die("--key %s: give 32 hexadecimal digits", text);
+	for (i = 0; i < sizeof(bytes); i++)
+		sscanf(text + 2 * i, "%2hhx", &bytes[i]);
+	dmanic_key_set(key, bytes);
+}
+
 static void address_parse(const char *text, u8 address[6])
 {
 	unsigned int byte[6], i;
@@ -667,6 +716,8 @@ int main(int argc, char **argv)
 		{ "seed", required_argument, NULL, 's' },
 		{ "large", no_argument, NULL, 'g' },
 		{ "listen", no_argument, NULL, 'l' },
+		{ "key", required_argument, NULL, 'k' },
+		{ "key-id", required_argument, NULL, 'i' },
 		{ "version", required_argument, NULL, 'v' },
 		{ "connect", required_argument, NULL, 'c' },
 		{ "refuse", required_argument, NULL, 'r' },
@@ -675,9 +726,9 @@ int main(int argc, char **argv)
 	};
 	static struct neighbor neighbor;
 	const char *netdev = NULL, *to = NULL;
-	unsigned long frames = 1000, version = 0, nodes = 0;
+	unsigned long frames = 1000, version = 0, nodes = 0, key_id = 1;
 	long refused = -1;
-	bool hear = false, large = false;
+	bool hear = false, large = false, keyed = false;
 	int option;
 
 	neighbor.random = 1;
@@ -701,6 +752,13 @@ int main(int argc, char **argv)
 		case 'l':
 			hear = true;
 			break;
+		case 'k':
+			key_parse(optarg, &neighbor.key);
+			keyed = true;
+			break;
+		case 'i':
+			key_id = strtoul(optarg, NULL, 0);
+			break;
 		case 'v':
 			version = strtoul(optarg, NULL, 0);
 			break;
@@ -723,6 +781,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	address_parse(to, neighbor.to);
+	neighbor.key_id = keyed ? (u32)key_id : 0;
 	device_open(&neighbor, netdev);
 	if (version)
 		return ask(&neighbor, (u8)version);

@@ -238,6 +238,9 @@ static void read_attr(const struct nlattr *attr, struct device *device)
 	case DMANIC_A_STATE:
 		device->state = mnl_attr_get_u32(attr);
 		break;
+	case DMANIC_A_KEY_ID:
+		device->key_id = mnl_attr_get_u32(attr);
+		break;
 	case DMANIC_A_INCARNATION:
 		device->incarnation = mnl_attr_get_u64(attr);
 		break;

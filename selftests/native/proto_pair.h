@@ -59,6 +59,7 @@ static bool pair_uncut;	/* what is to be cut gets lost */
 static bool pair_whole;	/* it is carried whole */
 static u32 pair_takes;	/* no frame that is longer leaves side 0; 0: all do */
 static u64 pair_seed;
+static bool pair_keyed;	/* both have the same key, from their start */
 
 static inline struct pair_side *pair_of(struct dmanic_host *host)
 {
@@ -227,6 +228,23 @@ static inline u32 pair_payload_crc(const struct dmanic_frame *frame, u32 at, u32
 	return ~__crc32c_le(~0U, (const u8 *)frame->link + at, length);
 }
 
+static inline u64 pair_mac(const struct dmanic_host *host, const u8 *bytes, u32 length)
+{
+	struct dmanic_mac mac;
+
+	if (!length)
+		return 0;
+	dmanic_mac_begin(&mac, &host->auth.key, DMANIC_MAC_PAYLOAD);
+	dmanic_mac_add(&mac, bytes, length);
+	return dmanic_mac_end(&mac);
+}
+
+static inline u64 pair_payload_mac(struct dmanic_host *host, const struct dmanic_frame *frame,
+				   u32 at, u32 length)
+{
+	return pair_mac(host, (const u8 *)frame->link + at, length);
+}
+
 static inline void pair_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
 {
 	struct pair_side *side = peer ? pair_of(peer->host) : &pair[0];
@@ -250,8 +268,18 @@ static const struct dmanic_env pair_env = {
 	.complete = pair_complete,
 	.cut = pair_cut,
 	.payload_crc = pair_payload_crc,
+	.payload_mac = pair_payload_mac,
 	.event = pair_event,
 };
+
+/* Side @i has a key; connections would have to be made anew */
+static inline void pair_set_key(u32 i, u64 word, u32 id, u32 mtu, u32 super)
+{
+	struct dmanic_key key = { { word, ~word } };
+
+	dmanic_host_set_key(&pair[i].host, word ? &key : NULL, id);
+	dmanic_host_set_mtu(&pair[i].host, mtu, super);
+}
 
 /* Side @i anew, as after a start of its machine */
 static inline void pair_start(u32 i, u64 incarnation, struct dmanic_proto_config config)
@@ -267,6 +295,8 @@ static inline void pair_start(u32 i, u64 incarnation, struct dmanic_proto_config
 	config.node = i;
 	config.incarnation = incarnation;
 	dmanic_host_init(&side->host, &pair_env, &config);
+	if (pair_keyed)
+		pair_set_key(i, 0x5eed, 7, config.mtu, 0);
 	side->peer = malloc(dmanic_peer_bytes(&side->host));
 	dmanic_peer_init(side->peer, &side->host, !i);
 	for (k = 0; k < DMANIC_CLASSES; k++) {
@@ -335,7 +365,7 @@ static inline void pair_keep(struct pair_side *side, u64 to, const u8 *bytes, u3
 static inline void pair_send(struct pair_side *side, const struct dmanic_out *out)
 {
 	static u8 payload[DMANIC_WIRE_FRAME_MAX], bytes[DMANIC_WIRE_FRAME_MAX + 1024];
-	u32 i, at = 0, from = 0, length, crc;
+	u32 i, at = 0, from = 0, length, crc, head = out->head_length;
 
 	for (i = 0; i < out->nr_sources; i++) {
 		memcpy(payload + at, (u8 *)out->source[i].xfer->source + out->source[i].at,
@@ -361,8 +391,11 @@ static inline void pair_send(struct pair_side *side, const struct dmanic_out *ou
 		crc = ~__crc32c_le(~0U, payload + from, length);
 		if (out->seal)
 			dmanic_data_seal(bytes, out->crc ? &crc : NULL);
-		memcpy(bytes + out->head_length, payload + from, length);
-		pair_keep(side, out->to, bytes, out->head_length + length);
+		if (dmanic_auth_bytes(&side->host))
+			head = dmanic_auth_seal(&side->host, out, bytes,
+						pair_mac(&side->host, payload + from, length));
+		memcpy(bytes + head, payload + from, length);
+		pair_keep(side, out->to, bytes, head + length);
 		from += length;
 	} while (from < out->payload_length);
 }

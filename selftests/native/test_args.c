@@ -159,7 +159,7 @@ TEST(keywords__all_of_a_loop)
 	struct request request = { 0 };
 
 	ASSERT_EQ(request_keywords(&request, &args, KEYWORDS_ADD), 0);
-	EXPECT_EQ(request.given, KEYWORDS_ADD & ~KEYWORDS_ETHER);
+	EXPECT_EQ(request.given, KEYWORDS_ADD & ~KEYWORDS_ETHER & ~KEYWORDS_KEY);
 	EXPECT_EQ(request_check_add(&request, &args), 0);
 	ASSERT(request.type && request.model);
 	EXPECT_EQ(strcmp(request.type, "loop"), 0);
@@ -177,7 +177,8 @@ TEST(keywords__all_of_a_loop)
 TEST(keywords__all_of_an_ether)
 {
 	struct args args = WORDS("ty", "ether", "net", "eth0", "node", "7",
-				 "crc", "on", "ethert", "0x88b6", "dead", "3s");
+				 "crc", "on", "ethert", "0x88b6", "dead", "3s",
+				 "key", "/etc/dmanic/nic0.key", "key-id", "4294967295");
 	struct request request = { 0 };
 
 	ASSERT_EQ(request_keywords(&request, &args, KEYWORDS_ADD), 0);
@@ -190,6 +191,24 @@ TEST(keywords__all_of_an_ether)
 	EXPECT_EQ(request.number[KEYWORD_CRC], DMANIC_CRC_ON);
 	EXPECT_EQ(request.number[KEYWORD_ETHERTYPE], 0x88b6);
 	EXPECT_EQ(request.number[KEYWORD_DEAD], 3000000000);
+	EXPECT_EQ(strcmp(request.key, "/etc/dmanic/nic0.key"), 0);
+	EXPECT_EQ(request.number[KEYWORD_KEY_ID], UINT32_MAX);
+}
+
+static void refused_set(struct args args, const char *why)
+{
+	struct request request = { 0 };
+
+	EXPECT(request_keywords(&request, &args, KEYWORDS_SET) ||
+	       request_check_set(&request, &args));
+	EXPECT_CONTAINS(args.error, why);
+}
+
+TEST(keywords__of_keys)
+{
+	refused_set((struct args)WORDS("key-id", "3"), "key is missing");
+	refused_set((struct args)WORDS("key", "none", "key-id", "3"), "key is missing");
+	refused_set((struct args)WORDS("key", "-", "key-id", "0"), "means no key");
 }
 
 /* What one type has the other has not, and is said before what is missing */

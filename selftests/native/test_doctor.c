@@ -426,6 +426,44 @@ TEST(degraded__worst_of_the_peers)
 	EXPECT_CONTAINS(finding->remedy, "smaller MTU than eth7's");
 }
 
+TEST(keys__without_one)
+{
+	const struct finding *finding;
+
+	machine();
+	devices(3);
+	/* Loop devices have none */
+	doctor_keys(&doctor);
+	EXPECT_EQ(doctor.n, 0);
+	strcpy(there[1].type, "ether");
+	strcpy(there[2].type, "ether");
+	there[1].number[DMANIC_A_KEY_ID] = 1;
+	finding = found(doctor_keys, DOCTOR_WARNING, "nic2 has no key");
+	EXPECT_CONTAINS(finding->text, "(1 of 2 ether devices)");
+	EXPECT_CONTAINS(finding->remedy, "nicctl dev set nic2 key");
+	there[2].number[DMANIC_A_KEY_ID] = 1;
+	doctor.n = 0;
+	doctor_keys(&doctor);
+	EXPECT_EQ(doctor.n, 0);
+}
+
+TEST(keys__forged_frames)
+{
+	static struct device stats[2];
+	const struct finding *finding;
+
+	machine();
+	memset(stats, 0, sizeof(stats));
+	strcpy(stats[0].name, "nic0");
+	strcpy(stats[1].name, "nic1");
+	doctor.stats = (struct devices){ stats, 2, 2 };
+	doctor_keys(&doctor);
+	EXPECT_EQ(doctor.n, 0);
+	stats[1].proto[DMANIC_PROTO_A_FORGED] = 17;
+	finding = found(doctor_keys, DOCTOR_WARNING, "17 frames to nic1");
+	EXPECT_CONTAINS(finding->remedy, "the same key and key-id");
+}
+
 TEST(limits__fullest)
 {
 	machine();

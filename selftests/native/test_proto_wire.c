@@ -4,7 +4,7 @@
  * Documentation/protocol.rst says; whatever is short, long, unknown or reserved is
  * refused. Nothing was released yet: the format may change, and these tests with it.
  *
- * Sources: driver/proto/wire.c driver/proto/wire_data.c
+ * Sources: driver/proto/wire.c driver/proto/wire_data.c driver/proto/mac.c
  */
 #include "driver/proto/crc.h"
 #include "driver/proto/wire.h"
@@ -37,6 +37,8 @@ static u64 field(u32 at, u32 bytes)
 		value = value << 8 | frame[at++];
 	return value;
 }
+
+static const struct dmanic_key key = { { 0x0123456789abcdef, 0xfedcba9876543210 } };
 
 static const struct dmanic_hello sample = {
 	.node = 0x01020304, .to = 0x05060708, .incarnation = 0x1112131415161718,
@@ -93,7 +95,7 @@ TEST(wire__unknown_is_refused)
 	frame[1] = DMANIC_WIRE_PROBE;
 	for (i = 0; i < 8; i++)
 		EXPECT_EQ(changed(2, 1 << i, length), i ? DMANIC_DROP_TYPE :
-							  DMANIC_DROP_AUTH);
+							  DMANIC_DROP_SHORT);
 	frame[2] = 0;
 	EXPECT_EQ(changed(3, 1, length), DMANIC_DROP_TYPE);
 	frame[3] = 0;
@@ -123,8 +125,44 @@ TEST(wire__first_four_types_are_of_all_versions)
 	/* In our own they would be wrong */
 	frame[0] = 1;
 	EXPECT_EQ(changed(1, DMANIC_WIRE_HELLO, length + 1), DMANIC_DROP_TYPE);
+	/* Who made them is proven in all */
 	frame[0] = 9;
-	EXPECT_EQ(changed(2, DMANIC_WIRE_AUTH, length + 1), DMANIC_DROP_AUTH);
+	length = dmanic_auth_encode(frame, length, &key, 4, 5, 6);
+	EXPECT_EQ(changed(0, 9, length + 1), DMANIC_DROP_NONE);
+	EXPECT_EQ(head.flags, DMANIC_WIRE_REPLY | DMANIC_WIRE_AUTH);
+	EXPECT_EQ(head.head_length, 64);
+	EXPECT(dmanic_auth_check(frame, &head, &key));
+}
+
+TEST(wire__auth)
+{
+	u32 length = dmanic_probe_encode(frame, 7), i;
+
+	length = dmanic_auth_encode(frame, length, &key, 4, 0x123456789abcdef0ULL, 6);
+	ASSERT_EQ(length, 56);
+	ASSERT_EQ(decode(length), 0);
+	EXPECT_EQ(head.flags, DMANIC_WIRE_AUTH);
+	EXPECT_EQ(head.head_length, 24);
+	EXPECT_EQ(head.payload, 56);
+	EXPECT_EQ(head.tag, 7);
+	EXPECT_EQ(field(24, 4), 4);
+	EXPECT_EQ(head.key_id, 4);
+	EXPECT(field(32, 8) == 0x123456789abcdef0ULL);
+	EXPECT(head.counter == 0x123456789abcdef0ULL);
+	EXPECT_EQ(field(40, 8), 6);
+	EXPECT_EQ(head.payload_mac, 6);
+	EXPECT(field(48, 8) == head.head_mac);
+	EXPECT(dmanic_auth_check(frame, &head, &key));
+	for (i = 0; i < 128; i++) {
+		struct dmanic_key other = key;
+
+		other.word[i / 64] ^= 1ULL << i % 64;
+		EXPECT(!dmanic_auth_check(frame, &head, &other));
+	}
+	EXPECT_EQ(changed(31, 1, length), DMANIC_DROP_TYPE);
+	frame[31] = 0;
+	for (i = 24; i < 56; i++)
+		EXPECT_EQ(changed(5, (u8)i, length), DMANIC_DROP_SHORT);
 }
 
 TEST(wire__hello)
@@ -472,6 +510,67 @@ TEST(wire__data_tells_what_was_received)
 	EXPECT_EQ(dmanic_told_decode(frame, &got), DMANIC_DROP_BAD);
 	head.head_length = 95;
 	EXPECT_EQ(dmanic_data_decode(frame, &head, &data), DMANIC_DROP_SHORT);
+}
+
+/* Every kind of frame in turn; 0: there are no more */
+static u32 frame_of_kind(u32 kind)
+{
+	static const struct dmanic_refuse refuse = { .node = 1, .reason = 2 };
+	static const struct dmanic_tested tested = { 1, 2 };
+	static const struct dmanic_test test = { .number = 1, .total = 2 };
+	static const struct dmanic_ack ack = {
+		.number = 1, .mtu = 1500, .stream = { { .next = 6, .nr = 1 } },
+		.range = { { 1, 2 } },
+	};
+	struct dmanic_data data = { .seq = 1000, .records = 1 };
+	u32 at;
+
+	switch (kind) {
+	case 0:
+		return dmanic_hello_encode(frame, DMANIC_WIRE_INIT, 0, 0, &sample);
+	case 1:
+		return dmanic_refuse_encode(frame, 3, &refuse);
+	case 2:
+		return dmanic_reset_encode(frame, 3, 4, 5);
+	case 3:
+		return dmanic_probe_encode(frame, 3);
+	case 4:
+		return dmanic_ack_encode(frame, 3, &ack);
+	case 5:
+		return dmanic_test_encode(frame, 3, &test);
+	case 6:
+		return dmanic_tested_encode(frame, 3, &tested);
+	case 7:
+		at = dmanic_probe_encode(frame, 7);
+		return dmanic_auth_encode(frame, at, &key, 1, 2, 0);
+	case 8:
+		at = dmanic_record_encode(frame, dmanic_data_begin(frame, true), &samples[0]);
+		dmanic_told_encode(frame, &ack);
+		dmanic_data_end(frame, at, DMANIC_WIRE_TOLD, 3, &data, 0);
+		dmanic_data_seal(frame, NULL);
+		return at;
+	default:
+		return kind - 9 < ARRAY_SIZE(samples) ? frame_of(&samples[kind - 9]) : 0;
+	}
+}
+
+TEST(wire__nothing_of_before_is_sent)
+{
+	static u8 first[sizeof(frame)];
+	u32 kind, length;
+
+	for (kind = 0; ; kind++) {
+		memset(frame, 0xa5, sizeof(frame));
+		length = frame_of_kind(kind);
+		if (!length)
+			break;
+		memcpy(first, frame, length);
+		memset(frame, 0x5a, sizeof(frame));
+		EXPECT_EQ(frame_of_kind(kind), length);
+		EXPECT(!memcmp(first, frame, length));
+	}
+	EXPECT(kind > 9 + 5);
+	memset(frame, 0, sizeof(frame));
 }
 
 /* The last piece has the NOTIFY, the others something as long; all tell what was received */

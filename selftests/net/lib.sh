@@ -129,6 +129,33 @@ nodes_run() { # NODES COMMAND...
 	nicrun -n "$count" -- bash -c 'exec ip netns exec "n$NIC_RANK" "$@"' rank "$@"
 }
 
+in_n() { ip netns exec "n$1" "${@:2}"; }
+address() { in_n "$1" cat "/sys/class/net/e$1/address"; }
+counted() { in_n "$1" nicctl stats "nic$1" | awk -v name="$2" '$1 == name { print $2 }'; }
+
+# selftests/fuzz/neighbor.c at the device of one namespace sends to a node of another
+neighbor() { # IN TO [WORD...]
+	local seed=${SEED:-1}
+	in_n "$1" "$top/build/user/neighbor" --netdev "e$1" --to "$(address "$2")" \
+		--seed "$seed" "${@:3}" || {
+		echo "again: SEED=$seed FRAMES=${FRAMES:-} $0; it was neighbor ${*:3}"
+		return 1
+	}
+}
+
+# Ranks 0 and 1 exchange until COMMAND has ended
+attacked() { # COMMAND...
+	local status=0 attacker
+	"$@" >/tmp/neighbor 2>&1 &
+	attacker=$!
+	while kill -0 $attacker 2>/dev/null; do
+		nodes_run 2 exchange every --bytes 50k --rounds 5 >/tmp/attacked 2>&1 ||
+			{ cat /tmp/attacked; status=1; }
+	done
+	wait $attacker || { cat /tmp/neighbor; status=1; }
+	return $status
+}
+
 # Until COMMAND succeeds, at most SECONDS
 within() { # SECONDS COMMAND...
 	local end=$((SECONDS + $1))

@@ -401,11 +401,21 @@ static u32 node_payload_crc(const struct dmanic_frame *frame, u32 at, u32 length
 	return ~__crc32c_le(~0U, payload->bytes + at, length);
 }
 
+static u64 node_payload_mac(struct dmanic_host *host, const struct dmanic_frame *frame, u32 at,
+			    u32 length)
+{
+	const struct sim_payload *payload = frame->link;
+
+	return sim_mac(host, payload->bytes + at, length);
+}
+
 static void node_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
 {
 	if (peer && event == DMANIC_PEER_FOUND)
 		peer_of(peer)->incarnation = peer->incarnation;
 }
+
+static const struct dmanic_key sim_key = { { 0x0706050403020100, 0x0f0e0d0c0b0a0908 } };
 
 const struct dmanic_env sim_env = {
 	.random = node_random,
@@ -422,6 +432,7 @@ const struct dmanic_env sim_env = {
 	.complete = node_complete,
 	.cut = node_cut,
 	.payload_crc = node_payload_crc,
+	.payload_mac = node_payload_mac,
 	.event = node_event,
 };
 
@@ -451,6 +462,10 @@ void sim_node_start(struct sim_node *node)
 		config.early = 8;
 	}
 	dmanic_host_init(&node->host, &sim_env, &config);
+	if (sim.config.key) {
+		dmanic_host_set_key(&node->host, &sim_key, 1);
+		dmanic_host_set_mtu(&node->host, sim.config.mtu, 0);
+	}
 	for (peer = node->peers; peer; peer = peer->next)
 		dmanic_peer_init(peer->peer, &node->host, peer->other->id);
 	if (!node->memory)

@@ -20,7 +20,7 @@ static const struct option {
 			  sizeof(((struct sim_config *)0)->field) }
 	OPTION(seed), OPTION(nodes), OPTION(peers), OPTION(flows), OPTION(depth),
 	OPTION(operations), OPTION(bytes), OPTION(fixed), OPTION(mtu), OPTION(super),
-	OPTION(crc), OPTION(budget), OPTION(target_ns), OPTION(rto_ns),
+	OPTION(crc), OPTION(key), OPTION(budget), OPTION(target_ns), OPTION(rto_ns),
 	OPTION(latency_ns), OPTION(jitter_ns), OPTION(rate), OPTION(cable), OPTION(queue),
 	OPTION(drop), OPTION(duplicate), OPTION(corrupt), OPTION(late), OPTION(unsent),
 	OPTION(bursts), OPTION(resizes), OPTION(deaths), OPTION(bad), OPTION(cancel),

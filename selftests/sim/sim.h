@@ -40,6 +40,7 @@
  * @mtu: of the network
  * @super: of the links
  * @crc: payloads have checksums
+ * @key: frames are made with one
  * @budget: of each node; 0: the default
  * @target_ns: delay by queues that nodes accept; 0: the default
  * @rto_ns: their shortest time-out; 0: the default
@@ -82,6 +83,7 @@ struct sim_config {
 	u32 mtu;
 	u32 super;
 	bool crc;
+	bool key;
 	u32 budget;
 	u64 target_ns;
 	u64 rto_ns;
@@ -228,6 +230,7 @@ void sim_world_begin(const struct sim_config *config);
 void sim_world_run(u64 until, bool (*done)(void));
 void sim_world_end(void);
 void sim_pump(struct sim_peer *peer);
+u64 sim_mac(const struct dmanic_host *host, const u8 *bytes, u32 length);
 void sim_timer(u64 when, void (*call)(void *), void *arg);
 void sim_broadcast_hello(struct sim_node *node);
 

@@ -127,7 +127,8 @@ static void frame_arrive(void *arg)
 	struct dmanic_peer *peer;
 	struct sim_peer *known;
 
-	if (!node->silent && flight->length <= node->host.config.mtu) {
+	if (!node->silent &&
+	    flight->length <= node->host.config.mtu + dmanic_auth_bytes(&node->host)) {
 		sim.digest = (sim.digest ^ __crc32c_le(~0U, flight->bytes, flight->length)) *
 			     0x100000001b3ULL;
 		if (sim.config.trace)
@@ -227,7 +228,23 @@ static void frame_route(struct sim_node *from, const struct dmanic_out *out,
 
 static void frame_answer(struct sim_node *node, const struct dmanic_out *out)
 {
-	frame_route(node, out, out->head, out->head_length, out->head_length, false);
+	static u8 frame[DMANIC_WIRE_PULL_MAX];
+	u32 length;
+
+	memcpy(frame, out->head, out->head_length);
+	length = dmanic_auth_seal(&node->host, out, frame, 0);
+	frame_route(node, out, frame, length, length, false);
+}
+
+u64 sim_mac(const struct dmanic_host *host, const u8 *bytes, u32 length)
+{
+	struct dmanic_mac mac;
+
+	if (!length)
+		return 0;
+	dmanic_mac_begin(&mac, &host->auth.key, DMANIC_MAC_PAYLOAD);
+	dmanic_mac_add(&mac, bytes, length);
+	return dmanic_mac_end(&mac);
 }
 
 /* As the link does: the payload behind the head, cut to the path's size */
@@ -235,6 +252,7 @@ static void frame_send(struct sim_peer *peer, const struct dmanic_out *out)
 {
 	static u8 payload[DMANIC_WIRE_FRAME_MAX], frame[DMANIC_WIRE_FRAME_MAX];
 	u32 i, at = 0, from = 0, length, head = out->head_length, crc;
+	struct dmanic_host *host = &peer->node->host;
 	bool change = false;
 
 	for (i = 0; i < out->nr_sources; i++) {
@@ -260,6 +278,9 @@ static void frame_send(struct sim_peer *peer, const struct dmanic_out *out)
 		crc = ~__crc32c_le(~0U, payload + from, length);
 		if (out->seal)
 			dmanic_data_seal(frame, out->crc ? &crc : NULL);
+		if (dmanic_auth_bytes(host))
+			head = dmanic_auth_seal(host, out, frame,
+						sim_mac(host, payload + from, length));
 		memcpy(frame + head, payload + from, length);
 		SIM_CHECK(head + length <= sim.config.mtu, "a frame has %u bytes",
 			  head + length);
@@ -376,7 +397,7 @@ static void world_resize(void *arg)
 	struct sim_peer *peer;
 	u32 mtu = 600 + sim_random() % (sim.config.mtu - 599);
 
-	dmanic_host_set_mtu(&node->host, mtu, sim.config.super);
+	dmanic_host_set_mtu(&node->host, mtu, sim.config.key ? 0 : sim.config.super);
 	for (peer = node->peers; peer; peer = peer->next) {
 		dmanic_peer_set_mtu(peer->peer);
 		sim_pump(peer);

@@ -2,6 +2,11 @@
 /*
  * change.c - asking the driver for what "nicctl dev add" and its sisters say
  */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "key.h"
 #include "nicctl.h"
 
 static const struct {
@@ -84,11 +89,39 @@ static void put_fault(struct nlmsghdr *message, const struct request *request)
 	mnl_attr_nest_end(message, nest);
 }
 
+/* 0, or -EINVAL and nl->error says why the key cannot be read */
+static int put_key(struct nl *nl, struct nlmsghdr *message, const struct request *request)
+{
+	uint8_t key[KEY_BYTES];
+	char why[256];
+
+	if (!request->key)
+		return 0;
+	if (!strcmp(request->key, "none")) {
+		mnl_attr_put(message, DMANIC_A_KEY, 0, NULL);
+		return 0;
+	}
+	if (key_load(request->key, key, why, sizeof(why))) {
+		snprintf(nl->error, sizeof(nl->error), "key %s: %s", request->key, why);
+		return -EINVAL;
+	}
+	mnl_attr_put(message, DMANIC_A_KEY, sizeof(key), key);
+	explicit_bzero(key, sizeof(key));
+	if (request_has(request, KEYWORD_KEY_ID))
+		mnl_attr_put_u32(message, DMANIC_A_KEY_ID,
+				 (uint32_t)request->number[KEYWORD_KEY_ID]);
+	return 0;
+}
+
 int devices_change(struct nl *nl, uint8_t command,
 		   const struct request *request)
 {
 	struct nlmsghdr *message = nl_request(nl, command, false);
+	int ret;
 
+	ret = put_key(nl, message, request);
+	if (ret)
+		return ret;
 	if (request->name)
 		mnl_attr_put_strz(message, DMANIC_A_NAME, request->name);
 	if (request->fabric)

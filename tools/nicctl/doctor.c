@@ -29,6 +29,7 @@ static void (*const checks[])(struct doctor *doctor) = {
 	doctor_devices,
 	doctor_models,
 	doctor_faults,
+	doctor_keys,
 	doctor_rivals,
 	doctor_degraded,
 	doctor_engines,
@@ -77,6 +78,7 @@ static void find_out(struct nicctl *ctl, struct doctor *doctor)
 	}
 	/* without them what is degraded is not told, that is all */
 	devices_get(&ctl->nl, DMANIC_GENL_CMD_PEER_GET, NULL, NULL, &doctor->peers);
+	devices_get(&ctl->nl, DMANIC_GENL_CMD_STATS_GET, NULL, NULL, &doctor->stats);
 	doctor->connected = true;
 	doctor->family_version = ctl->nl.version;
 	doctor->queried = query_any(doctor);
@@ -123,5 +125,6 @@ int doctor_run(struct nicctl *ctl)
 		tell(ctl, &doctor.finding[i]);
 	devices_free(&doctor.devices);
 	devices_free(&doctor.peers);
+	devices_free(&doctor.stats);
 	return report_ok(ctl->report) ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -49,6 +49,7 @@ struct finding {
  * @n: how many
  * @devices: of this network namespace; empty when @connected is not set
  * @peers: other nodes that these know
+ * @stats: @devices once more, with their counters
  * @connected: the driver answers
  * @why: why it does not
  * @family_version: of its netlink family
@@ -62,6 +63,7 @@ struct doctor {
 	size_t n;
 	struct devices devices;
 	struct devices peers;
+	struct devices stats;
 	bool connected;
 	const char *why;
 	uint32_t family_version;
@@ -122,6 +124,7 @@ void doctor_memory(struct doctor *doctor);
 void doctor_devices(struct doctor *doctor);
 void doctor_models(struct doctor *doctor);
 void doctor_faults(struct doctor *doctor);
+void doctor_keys(struct doctor *doctor);
 void doctor_rivals(struct doctor *doctor);
 void doctor_degraded(struct doctor *doctor);
 void doctor_engines(struct doctor *doctor);

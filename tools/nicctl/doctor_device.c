@@ -148,6 +148,47 @@ void doctor_faults(struct doctor *doctor)
 	}
 }
 
+/* Frames that were not made with the key of who got them */
+static void doctor_forged(struct doctor *doctor)
+{
+	const struct device *device;
+	size_t i;
+
+	for (i = 0; i < doctor->stats.n; i++) {
+		device = &doctor->stats.device[i];
+		if (!device->proto[DMANIC_PROTO_A_FORGED])
+			continue;
+		doctor_say(doctor, "key", DOCTOR_WARNING,
+			   "%" PRIu64 " frames to %s were made with no key or another one, and dropped",
+			   device->proto[DMANIC_PROTO_A_FORGED], device->name);
+		doctor_remedy(doctor, "if nodes do not connect, give all the same key and key-id, as root: nicctl dev set %s key FILE; else somebody tries to",
+			      device->name);
+		return;
+	}
+}
+
+void doctor_keys(struct doctor *doctor)
+{
+	const struct device *device, *open = NULL;
+	size_t i, n = 0;
+
+	for (i = 0; i < doctor->devices.n; i++) {
+		device = &doctor->devices.device[i];
+		if (!is_ether(device) || device->number[DMANIC_A_KEY_ID])
+			continue;
+		open = open ? open : device;
+		n++;
+	}
+	if (open) {
+		doctor_say(doctor, "key", DOCTOR_WARNING,
+			   "%s has no key: who is on its network can send frames in a node's name (%zu of %zu ether devices)",
+			   open->name, n, doctor->devices.n - count_loop(doctor));
+		doctor_remedy(doctor, "unless all there are trusted, as root, the same on every node: (umask 077; nicctl genkey >FILE), nicctl dev set %s key FILE",
+			      open->name);
+	}
+	doctor_forged(doctor);
+}
+
 /* A rival of long ago may have been given another id */
 #define RIVAL_NS	3600e9
 

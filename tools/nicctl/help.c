@@ -20,6 +20,7 @@ static const char overview[] =
 "  doctor   what is wrong on this machine, and what to do\n"
 "  save     a file that makes the devices there are\n"
 "  restore  the devices of such a file\n"
+"  genkey   a new key for ether devices\n"
 "  help     this; nicctl help dev and so on for more\n"
 "  version  the version\n"
 "\n"
@@ -37,13 +38,15 @@ static const char dev[] =
 "Usage: nicctl dev [show] [NAME | fabric PREFIX]\n"
 "       nicctl dev add PREFIX type loop nodes N [MODEL]\n"
 "       nicctl dev add NAME type ether netdev IF node N [crc { auto | on | off }]\n"
-"                [ethertype 0xNNNN] [dead TIME]\n"
+"                [ethertype 0xNNNN] [dead TIME] [KEY]\n"
 "       nicctl dev set { NAME | fabric PREFIX } [MODEL] [failed { on | off }] [FAULT]\n"
+"                [KEY]\n"
 "       nicctl dev del { NAME | fabric PREFIX } [force]\n"
 "       MODEL := [model PRESET] [start TIME] [interrupt TIME] [latency TIME]\n"
 "                [bandwidth RATE] [scale X] [jitter TIME] [seed N]\n"
 "       FAULT := fault none | fault SEED [drop SHARE] [duplicate SHARE]\n"
 "                [corrupt SHARE] [reorder SHARE] [delay TIME]\n"
+"       KEY   := key none | key FILE [key-id N]\n"
 "\n"
 "show  one device in full, those of a fabric, or all, one a line\n"
 "      In full it tells the DMA engine of this machine: used, or why the CPU\n"
@@ -87,6 +90,13 @@ static const char dev[] =
 "  corrupt    that has a wrong bit; in data it stays unseen without crc\n"
 "  delay      all are so much late, but for\n"
 "  reorder    the SHARE that is not, and passes others\n"
+"\n"
+"A KEY is what all nodes that reach each other know, and nobody else: with one, frames\n"
+"of who does not know it are dropped. Connections are made anew when it is set.\n"
+"  key        FILE with 32 hexadecimal digits (nicctl genkey) that only its owner can\n"
+"             read, - for standard input, or none. Nobody is told it again.\n"
+"  key-id     a number for it, the same on all nodes: 1. Another one for the next key\n"
+"             tells the two apart.\n"
 "\n"
 "failed on lets a node stop answering; off restarts it.\n"
 "\n"
@@ -170,10 +180,19 @@ static const char save[] =
 "       dev add nic type loop nodes 9 model sci-d330 scale 10\n"
 "       dev set nic3 model none latency 5us\n"
 "       dev del nic8\n"
-"Whether a device failed is not saved, and no faults of its wire.\n"
+"Whether a device failed is not saved, and no faults of its wire. A key cannot be read\n"
+"back: for nic0 the file says key /etc/dmanic/nic0.key, which has to have it.\n"
 "\n"
 "Example: have the devices after a reboot, too\n"
 "       nicctl save /etc/dmanic.conf && systemctl enable dmanic\n";
+
+static const char genkey[] =
+"Usage: nicctl genkey\n"
+"\n"
+"Print a new key for ether devices, of random digits. It is to be the same on all\n"
+"nodes, and in files that only root can read:\n"
+"       (umask 077; mkdir -p /etc/dmanic; nicctl genkey >/etc/dmanic/nic0.key)\n"
+"       nicctl dev set nic0 key /etc/dmanic/nic0.key\n";
 
 static const char restore[] =
 "Usage: nicctl restore FILE\n"
@@ -196,6 +215,7 @@ static const struct {
 	{ "doctor", doctor },
 	{ "save", save },
 	{ "restore", restore },
+	{ "genkey", genkey },
 };
 
 void help_print(const char *topic, FILE *file)
@@ -220,7 +240,7 @@ int help_topic(struct nicctl *ctl, const char *topic)
 int help_run(struct nicctl *ctl)
 {
 	static const char *const topics[] = {
-		"dev", "stats", "peer", "monitor", "doctor", "save", "restore", NULL
+		"dev", "stats", "peer", "monitor", "doctor", "save", "restore", "genkey", NULL
 	};
 	const char *topic = NULL;
 	int chosen;

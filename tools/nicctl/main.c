@@ -86,11 +86,11 @@ static int objects_run(struct nicctl *ctl)
 {
 	static const char *const names[] = {
 		"dev", "stats", "peer", "monitor", "doctor", "save", "restore",
-		"help", "version", NULL
+		"genkey", "help", "version", NULL
 	};
 	static int (*const runs[])(struct nicctl *ctl) = {
 		dev_run, stats_run, peer_run, monitor_run, doctor_run,
-		save_run, restore_run, help_run, version_run
+		save_run, restore_run, genkey_run, help_run, version_run
 	};
 	int object;
 

@@ -59,7 +59,7 @@ bool nicctl_is_there(struct nl *nl, const char *name, bool fabric);
 int devices_change(struct nl *nl, uint8_t command,
 		   const struct request *request);
 
-/* dev.c, stats.c, peer.c, monitor.c, restore.c, doctor.c */
+/* dev.c, stats.c, peer.c, monitor.c, restore.c, doctor.c, key.c */
 int dev_run(struct nicctl *ctl);
 int stats_run(struct nicctl *ctl);
 int peer_run(struct nicctl *ctl);
@@ -67,6 +67,7 @@ int monitor_run(struct nicctl *ctl);
 int save_run(struct nicctl *ctl);
 int restore_run(struct nicctl *ctl);
 int doctor_run(struct nicctl *ctl);
+int genkey_run(struct nicctl *ctl);
 
 /* show.c */
 void show_devices(struct nicctl *ctl, const struct devices *devices);

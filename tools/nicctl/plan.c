@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "key.h"
 #include "plan.h"
 #include "tools/common/output.h"
 #include "tools/common/size.h"
@@ -338,8 +339,12 @@ static bool ether_is(const struct request *request, const struct device *device)
 		{ KEYWORD_ETHERTYPE, DMANIC_A_ETHERTYPE },
 		{ KEYWORD_DEAD, DMANIC_A_DEAD_NS },
 	};
+	uint64_t key_id = request_has(request, KEYWORD_KEY_ID) ?
+				  request->number[KEYWORD_KEY_ID] : 1;
 	size_t i;
 
+	if (request->key && device->number[DMANIC_A_KEY_ID] != key_id)
+		return false;
 	for (i = 0; i < sizeof(members) / sizeof(*members); i++)
 		if (request_has(request, members[i].keyword) &&
 		    request->number[members[i].keyword] != device->number[members[i].attr])
@@ -421,6 +426,10 @@ static void write_ether(const struct device *device, FILE *file)
 
 	fprintf(file, "dev add %s type ether netdev %s node %" PRIu64, device->name,
 		device->netdev, number[DMANIC_A_NODE]);
+	/* Nobody can read it back; without the file nothing is made */
+	if (number[DMANIC_A_KEY_ID])
+		fprintf(file, " key " KEY_FOLDER "/%s.key key-id %" PRIu64, device->name,
+			number[DMANIC_A_KEY_ID]);
 	if (number[DMANIC_A_CRC])
 		fprintf(file, " crc %s", number[DMANIC_A_CRC] == DMANIC_CRC_ON ? "on" : "off");
 	fprintf(file, " ethertype 0x%04" PRIx64 " dead %" PRIu64 "ns\n",

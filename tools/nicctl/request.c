@@ -83,6 +83,13 @@ static const char *parse_fault(const char *text, uint64_t *value)
 	return strcmp(text, "none") ? parse_seed(text, value) : NULL;
 }
 
+static const char *parse_key_id(const char *text, uint64_t *value)
+{
+	const char *reason = count_parse(text, UINT32_MAX, value);
+
+	return reason || *value ? reason : "means no key: give 1 or more";
+}
+
 /* @parse: how the value is read; else it is a word, or there is none */
 static const struct {
 	const char *name;
@@ -111,6 +118,8 @@ static const struct {
 	[KEYWORD_CORRUPT] = { "corrupt", share_parse },
 	[KEYWORD_REORDER] = { "reorder", share_parse },
 	[KEYWORD_DELAY] = { "delay", parse_time },
+	[KEYWORD_KEY] = { "key", NULL },
+	[KEYWORD_KEY_ID] = { "key-id", parse_key_id },
 };
 
 const char *request_keyword_name(enum keyword keyword)
@@ -157,6 +166,11 @@ static int take_value(struct request *request, struct args *args,
 
 	if (keyword == KEYWORD_FORCE)
 		return 0;
+	if (keyword == KEYWORD_KEY) {
+		/* Of any length */
+		request->key = args_take(args, "the file of the key");
+		return request->key ? 0 : -1;
+	}
 	snprintf(what, sizeof(what), "the value of %s", name);
 	text = take_name(args, what);
 	if (!text)
@@ -235,10 +249,18 @@ int request_keywords(struct request *request, struct args *args,
 
 static int check_loop(const struct request *request, struct args *args)
 {
-	if (request->given & KEYWORDS_ETHER)
-		return args_fail(args, "a device of type loop has no netdev, node, crc, ethertype or dead");
+	if (request->given & (KEYWORDS_ETHER | KEYWORDS_KEY))
+		return args_fail(args, "a device of type loop has no netdev, node, crc, ethertype, dead or key");
 	if (!request_has(request, KEYWORD_NODES))
 		return args_fail(args, "nodes is missing: dev add PREFIX type loop nodes N");
+	return 0;
+}
+
+static int check_key(const struct request *request, struct args *args)
+{
+	if (request_has(request, KEYWORD_KEY_ID) &&
+	    (!request->key || !strcmp(request->key, "none")))
+		return args_fail(args, "key is missing: key FILE key-id N");
 	return 0;
 }
 
@@ -249,7 +271,7 @@ static int check_ether(const struct request *request, struct args *args)
 	if (!request->netdev || !request_has(request, KEYWORD_NODE))
 		return args_fail(args, "%s is missing: dev add NAME type ether netdev IF node N",
 				 request->netdev ? "node" : "netdev");
-	return 0;
+	return check_key(request, args);
 }
 
 int request_check_set(const struct request *request, struct args *args)
@@ -258,7 +280,7 @@ int request_check_set(const struct request *request, struct args *args)
 		return args_fail(args, "fault is missing: fault SEED drop 1%%, fault none");
 	if (request->no_fault && (request->given & KEYWORDS_FAULT_KINDS))
 		return args_fail(args, "fault none ends all faults, and has no drop, duplicate, corrupt, reorder or delay: give a seed, fault 1 drop 1%%, or leave them out");
-	return 0;
+	return check_key(request, args);
 }
 
 int request_check_add(const struct request *request, struct args *args)

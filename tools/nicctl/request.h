@@ -38,6 +38,8 @@ enum keyword {
 	KEYWORD_CORRUPT,
 	KEYWORD_REORDER,
 	KEYWORD_DELAY,
+	KEYWORD_KEY,
+	KEYWORD_KEY_ID,
 	KEYWORDS
 };
 
@@ -50,14 +52,16 @@ enum keyword {
 /* What an ether device is made with: all from one to the other */
 #define KEYWORDS_ETHER	(KEYWORD_BIT(KEYWORD_DEAD + 1) - \
 			 KEYWORD_BIT(KEYWORD_NETDEV))
+/* What its frames are proven with */
+#define KEYWORDS_KEY	(KEYWORD_BIT(KEYWORD_KEY) | KEYWORD_BIT(KEYWORD_KEY_ID))
 #define KEYWORDS_ADD	(KEYWORD_BIT(KEYWORD_TYPE) | KEYWORDS_LOOP | \
-			 KEYWORDS_ETHER)
+			 KEYWORDS_ETHER | KEYWORDS_KEY)
 /* What happens on purpose to its frames: all from one to the other */
 #define KEYWORDS_FAULT	(KEYWORD_BIT(KEYWORD_DELAY + 1) - \
 			 KEYWORD_BIT(KEYWORD_FAULT))
 #define KEYWORDS_FAULT_KINDS (KEYWORDS_FAULT & ~KEYWORD_BIT(KEYWORD_FAULT))
 #define KEYWORDS_SET	(KEYWORDS_MODEL | KEYWORD_BIT(KEYWORD_FAILED) | \
-			 KEYWORDS_FAULT)
+			 KEYWORDS_FAULT | KEYWORDS_KEY)
 #define KEYWORDS_DEL	KEYWORD_BIT(KEYWORD_FORCE)
 
 /**
@@ -67,6 +71,7 @@ enum keyword {
  * @type: link type of new ones
  * @model: preset
  * @netdev: network device of an ether device
+ * @key: file with its key, "-": standard input; "none"
  * @no_fault: the fault is "none"
  * @given: KEYWORD_BIT of those that were there
  * @number: their values: counts, nanoseconds, bytes a second, thousandths,
@@ -78,6 +83,7 @@ struct request {
 	const char *type;
 	const char *model;
 	const char *netdev;
+	const char *key;
 	bool no_fault;
 	unsigned int given;
 	uint64_t number[KEYWORDS];

@@ -100,6 +100,8 @@ static const struct member proto_members[] = {
 	{ "dropped", DMANIC_PROTO_A_DROPPED },
 	{ "unsent", DMANIC_PROTO_A_UNSENT },
 	{ "faults", DMANIC_PROTO_A_FAULTS },
+	{ "forged", DMANIC_PROTO_A_FORGED },
+	{ "replayed", DMANIC_PROTO_A_REPLAYED },
 };
 
 static const struct member fault_members[] = {
@@ -146,6 +148,7 @@ static void put_ether(struct cJSON *result, const struct device *device)
 	put_members(ether, ether_members, ARRAY_SIZE(ether_members), device->number);
 	report_add_text(ether, "path", device_path(device));
 	report_add_text(ether, "crc", crc_name(device));
+	report_add_count(ether, "key_id", device->number[DMANIC_A_KEY_ID]);
 	report_add_text(ether, "crc_now",
 			device->number[DMANIC_A_CRC_ON] ? "on" : "off");
 	if (device->number[rival.attr])
@@ -322,6 +325,8 @@ static void ether_lines(const struct device *device)
 	printf("    netdev      %s, MTU %" PRIu64 ", EtherType 0x%04" PRIx64 "\n",
 	       device->netdev, number[DMANIC_A_MTU], number[DMANIC_A_ETHERTYPE]);
 	printf("    path        %s\n",
+	       number[DMANIC_A_PATH] == DMANIC_PATH_NONE && number[DMANIC_A_KEY_ID] ?
+			"frames are no larger than the MTU: with a key nothing may cut them" :
 	       number[DMANIC_A_PATH] == DMANIC_PATH_NONE ?
 			"frames are no larger than the MTU" :
 	       number[DMANIC_A_PATH] == DMANIC_PATH_WHOLE ?
@@ -331,6 +336,10 @@ static void ether_lines(const struct device *device)
 			"large frames are cut and copied");
 	printf("    crc         %s (%s)\n", number[DMANIC_A_CRC_ON] ? "on" : "off",
 	       crc_name(device));
+	if (number[DMANIC_A_KEY_ID])
+		printf("    key         number %" PRIu64 "\n", number[DMANIC_A_KEY_ID]);
+	else
+		printf("    key         none: anybody on the network can send frames in a node's name\n");
 	printf("    dead        after %s\n",
 	       time_print((double)number[DMANIC_A_DEAD_NS], dead));
 	if (number[DMANIC_A_RIVAL_NS])

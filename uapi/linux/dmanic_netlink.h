@@ -75,6 +75,8 @@ enum dmanic_attr {
 	DMANIC_A_PROTO,		/* nest: enum dmanic_proto_attr, with STATS */
 	DMANIC_A_FAULT,		/* nest: enum dmanic_fault_attr */
 	DMANIC_A_RIVAL_NS,	/* u64: so long ago another claimed its id; absent: never */
+	DMANIC_A_KEY,		/* 16 bytes: of the fabric; none: no key. Nobody is told it */
+	DMANIC_A_KEY_ID,	/* u32: a name for the key, not 0; default 1; absent: no key */
 	__DMANIC_A_MAX,
 };
 
@@ -198,6 +200,8 @@ enum dmanic_proto_attr {
 	DMANIC_PROTO_A_DROPPED,		/* frames received and dropped, for any reason */
 	DMANIC_PROTO_A_UNSENT,		/* frames the network device did not take */
 	DMANIC_PROTO_A_FAULTS,		/* frames received that FAULT did something to */
+	DMANIC_PROTO_A_FORGED,		/* frames received not made with the key, and dropped */
+	DMANIC_PROTO_A_REPLAYED,	/* frames of a connection that came again, and dropped */
 	__DMANIC_PROTO_A_MAX,
 };
 

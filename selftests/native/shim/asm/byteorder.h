@@ -11,5 +11,6 @@
 #define be16_to_cpu(x)	be16toh(x)
 #define be32_to_cpu(x)	be32toh(x)
 #define be64_to_cpu(x)	be64toh(x)
+#define le64_to_cpu(x)	le64toh(x)
 
 #endif /* SHIM_BYTEORDER_H */

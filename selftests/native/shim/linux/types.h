@@ -28,6 +28,7 @@ typedef int32_t __s32;
 typedef uint16_t __be16;
 typedef uint32_t __be32;
 typedef unsigned long long __be64;
+typedef unsigned long long __le64;
 #define __aligned_u64		__u64 __attribute__((aligned(8)))
 
 #define U32_MAX			UINT32_MAX
