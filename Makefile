@@ -133,7 +133,8 @@ needs:
 
 user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools))
 tests: user $(addprefix $(user)/,$(tests)) $(user)/selftests/user/example \
-	$(user)/selftests/user/uring-chain $(user)/exchange $(user)/neighbor
+	$(user)/selftests/user/uring-chain $(user)/exchange $(user)/neighbor \
+	$(user)/fuzz-calls
 units: $(addprefix $(native)/,$(units)) $(native)/sim
 sim: $(user)/sim
 
@@ -156,7 +157,7 @@ proto-o	:= $(patsubst %.c,%.o,$(wildcard driver/proto/*.c))
 sim-o	:= $(proto-o) $(patsubst %.c,%.o,$(wildcard selftests/sim/*.c))
 $(native)/driver/%.o $(native)/selftests/native/test_link_%.o \
 $(native)/selftests/native/test_proto_%.o $(native)/selftests/sim/%.o \
-$(user)/driver/%.o $(user)/selftests/sim/%.o $(user)/selftests/fuzz/%.o: cppflags := $(shim) $(cppflags)
+$(user)/driver/%.o $(user)/selftests/sim/%.o $(user)/selftests/fuzz/neighbor.o: cppflags := $(shim) $(cppflags)
 $(native)/%.o: %.c $(native)/flags
 	$(call say,CC,$< [sanitized])
 	@mkdir -p $(@D)
@@ -226,6 +227,12 @@ $(user)/neighbor: $(addprefix $(user)/,selftests/fuzz/neighbor.o $(proto-o))
 	$(call say,LD,$@)
 	$(Q)$(link)
 
+# Who calls the driver as no program would
+$(user)/fuzz-calls: test-flags := -lmnl -luring -lpthread
+$(user)/fuzz-calls: $(addprefix $(user)/,$(call under,selftests/fuzz/calls))
+	$(call say,LD,$@)
+	$(Q)$(link)
+
 define unit-rule
 $(native)/$(1): test-flags := $(sanitize) \
 	$(call named,selftests/native/$(1).c,Flags)
@@ -250,13 +257,17 @@ FUZZ_CC	?= clang
 fuzz	:= $(BUILD)/fuzz
 fuzzers	:= $(basename $(notdir $(wildcard selftests/fuzz/fuzz_*.c)))
 fuzz: $(addprefix $(fuzz)/,$(fuzzers))
+$(fuzz)/%: fuzz-with := $(wildcard driver/proto/*.c)
+$(fuzz)/fuzz_netlink: fuzz-with := -Iselftests/fuzz/shim -Idriver/link
+$(fuzz)/fuzz_netlink: $(wildcard driver/netlink*.[ch] driver/link/*.h \
+		selftests/fuzz/shim/*.h selftests/fuzz/shim/net/*.h)
 $(fuzz)/%: selftests/fuzz/%.c $(wildcard driver/proto/*.[ch] selftests/fuzz/*.h \
 		selftests/native/proto_pair.h)
 	$(call say,CLANG,$@)
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -O1 -g -std=gnu11 $(warnings) -fno-sanitize-recover=all \
-		-fsanitize=fuzzer,address,undefined $(shim) $(cppflags) -DDMANIC_WORK=200U \
-		-o $@ $< $(wildcard driver/proto/*.c)
+		-fsanitize=fuzzer,address,undefined $(filter -I%,$(fuzz-with)) \
+		$(shim) $(cppflags) -DDMANIC_WORK=200U -o $@ $< $(filter %.c,$(fuzz-with))
 
 $(foreach t,$(tools),$(eval $(call tool-rule,$(t))))
 $(foreach t,$(tests),$(eval $(call test-rule,$(t))))

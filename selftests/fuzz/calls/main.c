@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * main.c - fuzz-calls: how long, from what seed, with which devices
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calls.h"
+
+#define KEPT_MAX	4096U
+#define HANGS_MS	120000	/* no program takes so long, even on a slow machine */
+#define LOOK_EVERY	32U	/* programs */
+#define PINNED_MAX	(64UL << 20)
+
+static const char usage[] =
+"usage: fuzz-calls --device NAME... [OPTION...]\n"
+"Calls the driver in ways that no program would, guided by what code that reaches.\n"
+"On a machine where nothing else matters; as root.\n"
+"\n"
+"  --device NAME    of the devices, which are in use then (repeat it)\n"
+"  --setup COMMAND  makes them; called when one is missing\n"
+"  --calls N        how many; 0: no end (100000)\n"
+"  --time SECONDS   at most so long; 0: no end (0)\n"
+"  --seed N         what follows from it are the programs, as far as they do not depend\n"
+"                   on what was reached (1)\n"
+"  --user N         every other program is that user's, without rights (65534)\n"
+"  --corpus FOLDER  programs to begin with, and where new ones are kept (with --keep)\n"
+"  --keep           keep them\n"
+"  --replay FILE    only that program, --calls times\n"
+"  --tell           what becomes of each call\n"
+"  --cursor FILE    the program at hand, for who finds the machine dead\n";
+
+/**
+ * struct fuzz - all of it
+ * @state: what a program begins with
+ * @kept: programs that reached something new
+ * @nr_kept: of them
+ * @reached: places, see cover_bytes()
+ * @covers: this kernel tells
+ * @setup: command that makes devices
+ * @corpus: folder, or NULL
+ * @keep: new programs go there
+ * @cursor: file, or NULL
+ * @user: every other program's
+ * @calls: done
+ * @programs: done
+ */
+struct fuzz {
+	struct state state;
+	struct program *kept;
+	uint32_t nr_kept;
+	void *reached;
+	bool covers;
+	const char *setup;
+	const char *corpus;
+	bool keep;
+	const char *cursor;
+	uid_t user;
+	uint64_t calls;
+	uint64_t programs;
+};
+
+static struct fuzz fuzz;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "fuzz-calls: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void bad(const char *what, const struct program *program)
+{
+	printf("# %s; the program, for --replay:\n", what);
+	program_print(program, stdout);
+	fflush(stdout);
+	exit(1);
+}
+
+/* ---- the machine ---- */
+
+/* Of what the kernel does after it found something wrong */
+static bool tainted(void)
+{
+	static long before = -1;
+	FILE *file = fopen("/proc/sys/kernel/tainted", "re");
+	long now = 0;
+
+	if (!file || fscanf(file, "%ld", &now) != 1)
+		now = 0;
+	if (file)
+		fclose(file);
+	if (before < 0)
+		before = now;
+	return now != before;
+}
+
+static void devices_there(void)
+{
+	char path[64];
+	uint32_t i;
+
+	for (i = 0; i < fuzz.state.nr_devices; i++) {
+		snprintf(path, sizeof(path), "/dev/dmanic/%s", fuzz.state.device[i]);
+		if (!access(path, F_OK) && !chmod(path, 0666))
+			continue;
+		if (fuzz.setup && system(fuzz.setup) < 0)
+			die("system");
+		chmod(path, 0666);
+	}
+}
+
+/* ---- one program ---- */
+
+static void child(const struct program *program)
+{
+	struct rlimit pinned = { PINNED_MAX, PINNED_MAX };
+
+	if (fuzz.programs % 2) {
+		setrlimit(RLIMIT_MEMLOCK, &pinned);
+		if (setgid(fuzz.user) || setuid(fuzz.user))
+			_exit(2);
+	}
+	fuzz.state.first_fd = dup(STDIN_FILENO);
+	close(fuzz.state.first_fd);
+	cover_start();
+	run_program(&fuzz.state, program);
+	fflush(stdout);
+	_exit(0);
+}
+
+/* Return: what new places it reached */
+static uint32_t run(const struct program *program)
+{
+	struct pollfd ended = { .events = POLLIN };
+	uint32_t fresh;
+	int status;
+	pid_t pid;
+
+	if (fuzz.cursor) {
+		FILE *file = fopen(fuzz.cursor, "we");
+
+		if (file) {
+			program_print(program, file);
+			fclose(file);
+		}
+	}
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (!pid)
+		child(program);
+	ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (poll(&ended, 1, HANGS_MS) != 1) {
+		kill(pid, SIGKILL);
+		bad(poll(&ended, 1, HANGS_MS) == 1 ? "it took too long" :
+						    "it hangs, and cannot be killed", program);
+	}
+	close(ended.fd);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			die("waitpid");
+	fresh = cover_stop(fuzz.reached);
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+		bad(strsignal(WTERMSIG(status)), program);
+	fuzz.calls += program->nr;
+	fuzz.programs++;
+	if (!(fuzz.programs % LOOK_EVERY)) {
+		if (tainted())
+			bad("the kernel complained: dmesg tells; it was this program or one shortly before",
+			    program);
+		devices_there();
+	}
+	return fresh;
+}
+
+/* ---- those that are kept ---- */
+
+static void keep(const struct program *program)
+{
+	char path[512];
+	FILE *file;
+
+	if (fuzz.nr_kept == KEPT_MAX)
+		fuzz.kept[grow_below(KEPT_MAX)] = *program;
+	else
+		fuzz.kept[fuzz.nr_kept++] = *program;
+	if (!fuzz.keep)
+		return;
+	snprintf(path, sizeof(path), "%s/%08x", fuzz.corpus, fuzz.nr_kept);
+	file = fopen(path, "we");
+	if (!file)
+		die(path);
+	program_print(program, file);
+	fclose(file);
+}
+
+static bool load(const char *path, struct program *program)
+{
+	FILE *file = fopen(path, "re");
+	bool ok;
+
+	if (!file)
+		die(path);
+	ok = program_read(program, file);
+	fclose(file);
+	if (!ok) {
+		fprintf(stderr, "fuzz-calls: %s: is no program\n", path);
+		exit(1);
+	}
+	return ok;
+}
+
+static void load_all(void)
+{
+	struct dirent **entries;
+	struct program program;
+	char path[512];
+	int i, nr = scandir(fuzz.corpus, &entries, NULL, alphasort);
+
+	if (nr < 0)
+		die(fuzz.corpus);
+	for (i = 0; i < nr; i++) {
+		if (*entries[i]->d_name != '.' && fuzz.nr_kept < KEPT_MAX) {
+			snprintf(path, sizeof(path), "%s/%s", fuzz.corpus, entries[i]->d_name);
+			load(path, &program);
+			fuzz.kept[fuzz.nr_kept++] = program;
+		}
+		free(entries[i]);
+	}
+	free(entries);
+	for (i = 0; i < (int)fuzz.nr_kept; i++)
+		run(&fuzz.kept[i]);
+}
+
+static void next(struct program *program)
+{
+	if (!fuzz.nr_kept || !grow_below(8)) {
+		grow_make(program);
+		return;
+	}
+	*program = fuzz.kept[grow_below(fuzz.nr_kept)];
+	grow_change(program, &fuzz.kept[grow_below(fuzz.nr_kept)]);
+}
+
+/* ---- the whole ---- */
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void begin(void)
+{
+	fuzz.covers = cover_open();
+	if (!fuzz.covers)
+		puts("# this kernel tells no coverage: the programs are blind");
+	if (!special_netlink_begin())
+		die("no answer from the driver; modprobe dmanic");
+	fuzz.kept = calloc(KEPT_MAX, sizeof(*fuzz.kept));
+	fuzz.reached = calloc(1, cover_bytes());
+	fuzz.state.memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (!fuzz.kept || !fuzz.reached || fuzz.state.memory == MAP_FAILED)
+		die("memory");
+	devices_there();
+	tainted();
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "device", required_argument, NULL, 'd' },
+		{ "setup", required_argument, NULL, 's' },
+		{ "calls", required_argument, NULL, 'n' },
+		{ "time", required_argument, NULL, 't' },
+		{ "seed", required_argument, NULL, 'e' },
+		{ "user", required_argument, NULL, 'u' },
+		{ "corpus", required_argument, NULL, 'c' },
+		{ "keep", no_argument, NULL, 'k' },
+		{ "replay", required_argument, NULL, 'r' },
+		{ "tell", no_argument, NULL, 'l' },
+		{ "cursor", required_argument, NULL, 'o' },
+		{ "help", no_argument, NULL, 'h' },
+		{ }
+	};
+	const char *replay = NULL;
+	uint64_t calls_wanted = 100000, seed = 1;
+	static struct program program;
+	double until = 0, began;
+	int option;
+
+	fuzz.user = 65534;
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (option) {
+		case 'd':
+			if (fuzz.state.nr_devices < DEVICES)
+				fuzz.state.device[fuzz.state.nr_devices++] = optarg;
+			break;
+		case 's':
+			fuzz.setup = optarg;
+			break;
+		case 'n':
+			calls_wanted = strtoull(optarg, NULL, 0);
+			break;
+		case 't':
+			until = strtod(optarg, NULL);
+			break;
+		case 'e':
+			seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'u':
+			fuzz.user = (uid_t)strtoul(optarg, NULL, 0);
+			break;
+		case 'c':
+			fuzz.corpus = optarg;
+			break;
+		case 'k':
+			fuzz.keep = true;
+			break;
+		case 'r':
+			replay = optarg;
+			break;
+		case 'l':
+			fuzz.state.tells = true;
+			break;
+		case 'o':
+			fuzz.cursor = optarg;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return 0;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (!fuzz.state.nr_devices || optind != argc || (fuzz.keep && !fuzz.corpus)) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	setlinebuf(stdout);
+	grow_seed(seed);
+	begin();
+	began = seconds();
+	until = until > 0 ? began + until : 0;
+	if (replay)
+		load(replay, &program);
+	else if (fuzz.corpus)
+		load_all();
+	while ((!calls_wanted || fuzz.calls < calls_wanted) && (until <= 0 || seconds() < until)) {
+		if (!replay)
+			next(&program);
+		if (run(&program) && !replay)
+			keep(&program);
+	}
+	if (tainted())
+		bad("the kernel complained: dmesg tells; it was one of the last programs", &program);
+	printf("%llu calls, %llu programs, %u kept, %u places reached, %.0f s\n",
+	       (unsigned long long)fuzz.calls, (unsigned long long)fuzz.programs, fuzz.nr_kept,
+	       cover_count(fuzz.reached), seconds() - began);
+	return 0;
+}
