@@ -110,3 +110,40 @@ void counts_expect(const struct node *node, const struct segment *target,
 			     "fault %u (%s): a connection was left", nth,
 			     strerror(-ret));
 }
+
+static int no_errors(const struct nlmsghdr *header, void *data)
+{
+	(void)header;
+	(void)data;
+	return MNL_CB_OK;
+}
+
+int request_send_armed(int control, unsigned int nth, struct request *request,
+		       bool *injected)
+{
+	struct mnl_socket *socket = mnl_socket_open2(NETLINK_GENERIC,
+						     SOCK_CLOEXEC |
+						     SOCK_NONBLOCK);
+	char buffer[8192] __attribute__((aligned(8)));
+	ssize_t length;
+	int ret;
+
+	ASSERT_TRUE(socket);
+	ASSERT_EQ(mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID), 0);
+	injection_arm(control, nth);
+	ret = mnl_socket_sendto(socket, request->header,
+				request->header->nlmsg_len) < 0 ? -errno : 1;
+	*injected = injection_disarm(control);
+	while (ret == 1) {
+		length = mnl_socket_recvfrom(socket, buffer, sizeof(buffer));
+		if (length <= 0)
+			break;
+		ret = mnl_cb_run(buffer, length, 0,
+				 mnl_socket_get_portid(socket), no_errors,
+				 NULL);
+		if (ret < 0)
+			ret = -errno;
+	}
+	mnl_socket_close(socket);
+	return ret;
+}

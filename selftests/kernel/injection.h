@@ -21,6 +21,13 @@ void injection_arm(int control, unsigned int nth);
 /* No fault any more. Whether it was injected */
 bool injection_disarm(int control);
 
+/*
+ * Sends a request at whose @nth fault something fails. 0 or -errno as told, 1 when nothing
+ * was told; @injected: there was such a fault
+ */
+int request_send_armed(int control, unsigned int nth, struct request *request,
+		       bool *injected);
+
 /* What a call that failed must leave as it was */
 struct counts {
 	struct device device;

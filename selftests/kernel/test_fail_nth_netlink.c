@@ -14,44 +14,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static int no_errors(const struct nlmsghdr *header, void *data)
-{
-	(void)header;
-	(void)data;
-	return MNL_CB_OK;
-}
-
-/* Send under injection. 0 or -errno as told, 1 when nothing was told */
-static int send_armed(int control, unsigned int nth, struct request *request,
-		      bool *injected)
-{
-	struct mnl_socket *socket = mnl_socket_open2(NETLINK_GENERIC,
-						     SOCK_CLOEXEC |
-						     SOCK_NONBLOCK);
-	char buffer[8192] __attribute__((aligned(8)));
-	ssize_t length;
-	int ret;
-
-	ASSERT_TRUE(socket);
-	ASSERT_EQ(mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID), 0);
-	injection_arm(control, nth);
-	ret = mnl_socket_sendto(socket, request->header,
-				request->header->nlmsg_len) < 0 ? -errno : 1;
-	*injected = injection_disarm(control);
-	while (ret == 1) {
-		length = mnl_socket_recvfrom(socket, buffer, sizeof(buffer));
-		if (length <= 0)
-			break;
-		ret = mnl_cb_run(buffer, length, 0,
-				 mnl_socket_get_portid(socket), no_errors,
-				 NULL);
-		if (ret < 0)
-			ret = -errno;
-	}
-	mnl_socket_close(socket);
-	return ret;
-}
-
 static void request_new(struct request *request, const char *prefix)
 {
 	request_begin(request, DMANIC_GENL_CMD_DEV_NEW, 0);
@@ -68,7 +30,7 @@ static void request_delete(struct request *request, const char *prefix)
 
 TEST_TIMEOUT(fail_nth_netlink, new_is_all_or_nothing, 120)
 {
-	int control = injection_open(), ret;
+	int control = injection_open(), ret = 0;
 	char prefix[DMANIC_NAME_MAX];
 	struct request request;
 	bool injected = true;
@@ -77,7 +39,7 @@ TEST_TIMEOUT(fail_nth_netlink, new_is_all_or_nothing, 120)
 	snprintf(prefix, sizeof(prefix), "t%da_", getpid());
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
 		request_new(&request, prefix);
-		ret = send_armed(control, nth, &request, &injected);
+		ret = request_send_armed(control, nth, &request, &injected);
 		nodes = device_dump(prefix, NULL, 0);
 		if (!injected)
 			break;
@@ -125,7 +87,7 @@ static bool told(const struct heard *heard, __u32 kind, unsigned int wanted)
 
 TEST_TIMEOUT(fail_nth_netlink, delete_is_all_or_nothing, 120)
 {
-	int control = injection_open(), ret;
+	int control = injection_open(), ret = 0;
 	struct request request;
 	bool injected = true;
 	unsigned int nth, nodes;
@@ -136,7 +98,7 @@ TEST_TIMEOUT(fail_nth_netlink, delete_is_all_or_nothing, 120)
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
 		fabric_make(&own, "a", 2, NULL);
 		request_delete(&request, own.prefix);
-		ret = send_armed(control, nth, &request, &injected);
+		ret = request_send_armed(control, nth, &request, &injected);
 		nodes = device_dump(own.prefix, NULL, 0);
 		heard = hear();
 		EXPECT_TRUE(told(&heard, DMANIC_EVENT_REMOVED, 2 - nodes));
@@ -189,7 +151,7 @@ static unsigned int changes(const struct fabric *of)
 
 TEST_TIMEOUT(fail_nth_netlink, set_is_all_or_nothing, 120)
 {
-	int control = injection_open(), ret;
+	int control = injection_open(), ret = 0;
 	struct request request;
 	unsigned int nth, made;
 	bool injected = true;
@@ -200,7 +162,7 @@ TEST_TIMEOUT(fail_nth_netlink, set_is_all_or_nothing, 120)
 	listener_open(&listener, 0);
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
 		request_set(&request, own.prefix, true);
-		ret = send_armed(control, nth, &request, &injected);
+		ret = request_send_armed(control, nth, &request, &injected);
 		made = changes(&own);
 		heard = hear();
 		EXPECT_TRUE(told(&heard, DMANIC_EVENT_FAILED, made / 2));
@@ -226,7 +188,7 @@ TEST_TIMEOUT(fail_nth_netlink, set_is_all_or_nothing, 120)
 /* With an engine for the fabric: whoever did not get it has not got it. */
 TEST_TIMEOUT(fail_nth_netlink, new_leaks_no_engine, 120)
 {
-	int control = injection_open(), ret;
+	int control = injection_open(), ret = 0;
 	char prefix[DMANIC_NAME_MAX];
 	struct request request;
 	unsigned int nth, used = 0;
@@ -237,7 +199,7 @@ TEST_TIMEOUT(fail_nth_netlink, new_leaks_no_engine, 120)
 	snprintf(prefix, sizeof(prefix), "t%da_", getpid());
 	for (nth = 1; nth < FAULTS_MAX && injected; nth++) {
 		request_new(&request, prefix);
-		ret = send_armed(control, nth, &request, &injected);
+		ret = request_send_armed(control, nth, &request, &injected);
 		used += engine_in_use() > 0;
 		if (device_dump(prefix, NULL, 0))
 			ASSERT_EQ(fabric_delete(prefix, true), 0);
