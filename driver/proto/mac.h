@@ -7,8 +7,7 @@
  * over pages, and lib/siphash.c wants all of it in one. Why SipHash: it is a keyed hash
  * and needs no number used once, so that a node that starts anew, or sends a frame twice,
  * gives nothing away; it is short, needs no unit of the processor that a softirq would have
- * to save, and forging one frame takes 2^63 tries, each of which the other side has to be
- * sent.
+ * to save, and to guess the sum of a head is to send the other side a frame each time.
  */
 #ifndef DMANIC_PROTO_MAC_H
 #define DMANIC_PROTO_MAC_H

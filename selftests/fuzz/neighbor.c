@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "driver/proto/proto.h"
+#include "selftests/native/payload_mac.h"
 
 #define ETHERNET	14
 #define LONGEST		(ETHERNET + DMANIC_WIRE_FRAME_MAX)
@@ -424,7 +425,6 @@ static u32 spoil(struct neighbor *n, u32 length)
 static u32 prove(struct neighbor *n, u32 length)
 {
 	u32 head = dmanic_wire_pull(body(n), length), payload;
-	struct dmanic_mac mac;
 
 	if (head < DMANIC_WIRE_COMMON || head > length)
 		return length;
@@ -439,11 +439,9 @@ static u32 prove(struct neighbor *n, u32 length)
 	payload = (u32)body(n)[6] << 8 | body(n)[7];
 	if (payload > length - head)
 		payload = length - head;
-	dmanic_mac_begin(&mac, &n->key, DMANIC_MAC_PAYLOAD);
-	dmanic_mac_add(&mac, body(n) + head + DMANIC_WIRE_AUTH_BYTES, payload);
 	dmanic_auth_encode(body(n), head, &n->key, n->key_id,
 			   below(n, 2) ? below(n, 1U << 20) : some_number(n),
-			   payload ? dmanic_mac_end(&mac) : 0);
+			   payload_mac(&n->key, body(n) + head + DMANIC_WIRE_AUTH_BYTES, payload));
 	return length + DMANIC_WIRE_AUTH_BYTES;
 }
 

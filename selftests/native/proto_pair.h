@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "driver/proto/proto.h"
+#include "selftests/native/payload_mac.h"
 
 #include <linux/crc32.h>
 #include <linux/minmax.h>
@@ -228,21 +229,10 @@ static inline u32 pair_payload_crc(const struct dmanic_frame *frame, u32 at, u32
 	return ~__crc32c_le(~0U, (const u8 *)frame->link + at, length);
 }
 
-static inline u64 pair_mac(const struct dmanic_host *host, const u8 *bytes, u32 length)
-{
-	struct dmanic_mac mac;
-
-	if (!length)
-		return 0;
-	dmanic_mac_begin(&mac, &host->auth.key, DMANIC_MAC_PAYLOAD);
-	dmanic_mac_add(&mac, bytes, length);
-	return dmanic_mac_end(&mac);
-}
-
 static inline u64 pair_payload_mac(struct dmanic_host *host, const struct dmanic_frame *frame,
 				   u32 at, u32 length)
 {
-	return pair_mac(host, (const u8 *)frame->link + at, length);
+	return payload_mac(&host->auth.key, (const u8 *)frame->link + at, length);
 }
 
 static inline void pair_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
@@ -393,7 +383,8 @@ static inline void pair_send(struct pair_side *side, const struct dmanic_out *ou
 			dmanic_data_seal(bytes, out->crc ? &crc : NULL);
 		if (dmanic_auth_bytes(&side->host))
 			head = dmanic_auth_seal(&side->host, out, bytes,
-						pair_mac(&side->host, payload + from, length));
+						payload_mac(&side->host.auth.key, payload + from,
+							    length));
 		memcpy(bytes + head, payload + from, length);
 		pair_keep(side, out->to, bytes, head + length);
 		from += length;

@@ -406,7 +406,7 @@ static u64 node_payload_mac(struct dmanic_host *host, const struct dmanic_frame 
 {
 	const struct sim_payload *payload = frame->link;
 
-	return sim_mac(host, payload->bytes + at, length);
+	return payload_mac(&host->auth.key, payload->bytes + at, length);
 }
 
 static void node_event(struct dmanic_peer *peer, enum dmanic_peer_event event)

@@ -382,8 +382,9 @@ static const struct {
 	int (*measure)(struct sim_config config);
 } scenarios[] = {
 	{ "clean", clean, NULL }, { "faults", faults, NULL }, { "deaths", deaths, NULL },
-	{ "keyed", keyed, NULL }, { "tiny", tiny, NULL }, { "over", over, NULL }, { "thousand", thousand, NULL },
-	{ "million", million, NULL }, { "loss", clean, loss }, { "incast", clean, incast },
+	{ "keyed", keyed, NULL }, { "tiny", tiny, NULL }, { "over", over, NULL },
+	{ "thousand", thousand, NULL }, { "million", million, NULL },
+	{ "loss", clean, loss }, { "incast", clean, incast },
 	{ "bursts", clean, bursts }, { "shallow", clean, shallow }, { "gigabit", clean, gigabit },
 	{ "late", clean, late },
 };

@@ -20,6 +20,7 @@
 #include <stdio.h>
 
 #include "driver/proto/proto.h"
+#include "selftests/native/payload_mac.h"
 
 #define SIM_DEPTH	8	/* operations of a flow at once, at most */
 #define SIM_SHARES	3	/* one is urgent; bulk flows have the others */
@@ -230,7 +231,6 @@ void sim_world_begin(const struct sim_config *config);
 void sim_world_run(u64 until, bool (*done)(void));
 void sim_world_end(void);
 void sim_pump(struct sim_peer *peer);
-u64 sim_mac(const struct dmanic_host *host, const u8 *bytes, u32 length);
 void sim_timer(u64 when, void (*call)(void *), void *arg);
 void sim_broadcast_hello(struct sim_node *node);
 

@@ -236,17 +236,6 @@ static void frame_answer(struct sim_node *node, const struct dmanic_out *out)
 	frame_route(node, out, frame, length, length, false);
 }
 
-u64 sim_mac(const struct dmanic_host *host, const u8 *bytes, u32 length)
-{
-	struct dmanic_mac mac;
-
-	if (!length)
-		return 0;
-	dmanic_mac_begin(&mac, &host->auth.key, DMANIC_MAC_PAYLOAD);
-	dmanic_mac_add(&mac, bytes, length);
-	return dmanic_mac_end(&mac);
-}
-
 /* As the link does: the payload behind the head, cut to the path's size */
 static void frame_send(struct sim_peer *peer, const struct dmanic_out *out)
 {
@@ -280,7 +269,8 @@ static void frame_send(struct sim_peer *peer, const struct dmanic_out *out)
 			dmanic_data_seal(frame, out->crc ? &crc : NULL);
 		if (dmanic_auth_bytes(host))
 			head = dmanic_auth_seal(host, out, frame,
-						sim_mac(host, payload + from, length));
+						payload_mac(&host->auth.key, payload + from,
+							    length));
 		memcpy(frame + head, payload + from, length);
 		SIM_CHECK(head + length <= sim.config.mtu, "a frame has %u bytes",
 			  head + length);

@@ -55,6 +55,10 @@ static const char usage[] =
  * @keep: new programs go there
  * @cursor: file, or NULL
  * @user: every other program's
+ * @replay: file of the only program, or NULL
+ * @wanted: calls; 0: no end
+ * @seconds: at most; 0: no end
+ * @seed: of the programs
  * @calls: done
  * @programs: done
  */
@@ -69,11 +73,15 @@ struct fuzz {
 	bool keep;
 	const char *cursor;
 	uid_t user;
+	const char *replay;
+	uint64_t wanted;
+	double seconds;
+	uint64_t seed;
 	uint64_t calls;
 	uint64_t programs;
 };
 
-static struct fuzz fuzz;
+static struct fuzz fuzz = { .user = 65534, .wanted = 100000, .seed = 1 };
 
 static void die(const char *what)
 {
@@ -208,7 +216,7 @@ static void keep(const struct program *program)
 	fclose(file);
 }
 
-static bool load(const char *path, struct program *program)
+static void load(const char *path, struct program *program)
 {
 	FILE *file = fopen(path, "re");
 	bool ok;
@@ -221,7 +229,6 @@ static bool load(const char *path, struct program *program)
 		fprintf(stderr, "fuzz-calls: %s: is no program\n", path);
 		exit(1);
 	}
-	return ok;
 }
 
 static void load_all(void)
@@ -283,9 +290,15 @@ static void begin(void)
 	tainted();
 }
 
-int main(int argc, char **argv)
+static void wrong_usage(void)
 {
-	static const struct option options[] = {
+	fputs(usage, stderr);
+	exit(2);
+}
+
+static void options(int argc, char **argv)
+{
+	static const struct option longs[] = {
 		{ "device", required_argument, NULL, 'd' },
 		{ "setup", required_argument, NULL, 's' },
 		{ "calls", required_argument, NULL, 'n' },
@@ -300,14 +313,9 @@ int main(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
-	const char *replay = NULL;
-	uint64_t calls_wanted = 100000, seed = 1;
-	static struct program program;
-	double until = 0, began;
 	int option;
 
-	fuzz.user = 65534;
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
 		switch (option) {
 		case 'd':
 			if (fuzz.state.nr_devices < DEVICES)
@@ -317,13 +325,13 @@ int main(int argc, char **argv)
 			fuzz.setup = optarg;
 			break;
 		case 'n':
-			calls_wanted = strtoull(optarg, NULL, 0);
+			fuzz.wanted = strtoull(optarg, NULL, 0);
 			break;
 		case 't':
-			until = strtod(optarg, NULL);
+			fuzz.seconds = strtod(optarg, NULL);
 			break;
 		case 'e':
-			seed = strtoull(optarg, NULL, 0);
+			fuzz.seed = strtoull(optarg, NULL, 0);
 			break;
 		case 'u':
 			fuzz.user = (uid_t)strtoul(optarg, NULL, 0);
@@ -335,7 +343,7 @@ int main(int argc, char **argv)
 			fuzz.keep = true;
 			break;
 		case 'r':
-			replay = optarg;
+			fuzz.replay = optarg;
 			break;
 		case 'l':
 			fuzz.state.tells = true;
@@ -345,29 +353,34 @@ int main(int argc, char **argv)
 			break;
 		case 'h':
 			fputs(usage, stdout);
-			return 0;
+			exit(0);
 		default:
-			fputs(usage, stderr);
-			return 2;
+			wrong_usage();
 		}
 	}
-	if (!fuzz.state.nr_devices || optind != argc || (fuzz.keep && !fuzz.corpus)) {
-		fputs(usage, stderr);
-		return 2;
-	}
+	if (!fuzz.state.nr_devices || optind != argc || (fuzz.keep && !fuzz.corpus))
+		wrong_usage();
+}
+
+int main(int argc, char **argv)
+{
+	static struct program program;
+	double began;
+
+	options(argc, argv);
 	setlinebuf(stdout);
-	grow_seed(seed);
+	grow_seed(fuzz.seed);
 	begin();
 	began = seconds();
-	until = until > 0 ? began + until : 0;
-	if (replay)
-		load(replay, &program);
+	if (fuzz.replay)
+		load(fuzz.replay, &program);
 	else if (fuzz.corpus)
 		load_all();
-	while ((!calls_wanted || fuzz.calls < calls_wanted) && (until <= 0 || seconds() < until)) {
-		if (!replay)
+	while ((!fuzz.wanted || fuzz.calls < fuzz.wanted) &&
+	       (fuzz.seconds <= 0 || seconds() - began < fuzz.seconds)) {
+		if (!fuzz.replay)
 			next(&program);
-		if (run(&program) && !replay)
+		if (run(&program) && !fuzz.replay)
 			keep(&program);
 	}
 	if (tainted())
