@@ -381,8 +381,10 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 	}
 	if (stream->next >= tx->una) {
 		/* Part of a frame is something, too, when nothing else gets there */
-		if (stream->next > tx->una)
+		if (stream->next > tx->una) {
 			peer->moved = now;
+			peer->backoff = 0;
+		}
 		tx->una = stream->next;
 		tx->reject = max(tx->reject, stream->reject);
 	}

@@ -251,3 +251,21 @@ TEST(later__a_refused_write_covers_nothing)
 	EXPECT(!memcmp(pair[1].memory, model, sizeof(model)));
 	pair_end();
 }
+
+/* Each time a part of each is placed: who sends again does not wait longer and longer for it */
+TEST(later__parts_of_frames_go_on_at_once)
+{
+	u64 began;
+	u32 i;
+
+	begin((struct dmanic_proto_config) { .mtu = 65535 });
+	for (i = 0; i < 8; i++)
+		put(i, LONGEST, i, 1, 8);
+	began = pair_now;
+	while (pair[0].completed < 8 && pair_now - began < 1000 * PAIR_MS)
+		pair_run(PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 8);
+	EXPECT(pair_now - began < 50 * PAIR_MS);
+	EXPECT(!memcmp(pair[1].memory, model, sizeof(model)));
+	pair_end();
+}
