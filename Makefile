@@ -262,7 +262,7 @@ $(fuzz)/fuzz_netlink: fuzz-with := -Iselftests/fuzz/shim -Idriver/link
 $(fuzz)/fuzz_netlink: $(wildcard driver/netlink*.[ch] driver/link/*.h \
 		selftests/fuzz/shim/*.h selftests/fuzz/shim/net/*.h)
 $(fuzz)/%: selftests/fuzz/%.c $(wildcard driver/proto/*.[ch] selftests/fuzz/*.h \
-		selftests/native/proto_pair.h selftests/native/payload_mac.h)
+		selftests/native/proto_pair.h)
 	$(call say,CLANG,$@)
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -O1 -g -std=gnu11 $(warnings) -fno-sanitize-recover=all \

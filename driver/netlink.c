@@ -561,22 +561,24 @@ static int dmanic_dev_set(struct sk_buff *skb, struct genl_info *info)
 	const struct nlattr *selector = dmanic_selector(info);
 	int ret;
 
+	ret = -EINVAL;
 	if (!selector)
-		return -EINVAL;
+		goto out_forget;
 	if (!info->attrs[DMANIC_A_MODEL] && !info->attrs[DMANIC_A_FAILED] &&
 	    !info->attrs[DMANIC_A_FAULT] && !info->attrs[DMANIC_A_KEY]) {
 		NL_SET_ERR_MSG(info->extack,
 			       "nothing to change: give MODEL, FAILED, FAULT or KEY");
-		return -EINVAL;
+		goto out_forget;
 	}
 	ret = mutex_lock_killable(&dmanic_nodes_lock);
 	if (ret)
-		return ret;
+		goto out_forget;
 	/* All or nothing: every node is checked before the first is changed */
 	ret = dmanic_set_selected(info, selector, true);
 	if (!ret)
 		ret = dmanic_set_selected(info, selector, false);
 	mutex_unlock(&dmanic_nodes_lock);
+out_forget:
 	dmanic_netlink_key_forget(info);
 	return ret;
 }

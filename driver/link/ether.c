@@ -170,6 +170,10 @@ static void ether_quit(struct ether_node *en)
 	/* What the one who ran last left */
 	dmanic_ether_run(en);
 	synchronize_net();
+	/* A program may keep the node for long */
+	spin_lock_bh(&en->lock);
+	dmanic_host_set_key(&en->host, NULL, 0);
+	spin_unlock_bh(&en->lock);
 	en->port = NULL;
 	dmanic_ether_port_put(port);
 }
@@ -295,7 +299,9 @@ static void ether_take_key(struct ether_node *en, const struct dmanic_link_key *
 static void ether_set_key(struct dmanic_node *node, const struct dmanic_link_key *key)
 {
 	struct ether_node *en = to_ether(node);
+	struct ether_peer *ep;
 	bool hardware;
+	int i;
 
 	lockdep_assert_held(&dmanic_nodes_lock);
 	/* It is stopped already */
@@ -306,6 +312,8 @@ static void ether_set_key(struct dmanic_node *node, const struct dmanic_link_key
 	/* Others are told in frames as they know them */
 	dmanic_ether_peer_close_all(en);
 	ether_take_key(en, key);
+	hash_for_each(en->peers, i, ep, entry)
+		dmanic_peer_rekeyed(&ep->peer);
 	ether_set_below(en, &en->host.config, hardware);
 	dmanic_ether_set_mtu(en, en->port->dev);
 	spin_unlock_bh(&en->lock);

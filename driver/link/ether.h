@@ -70,6 +70,9 @@
 #define ETHER_GSO_TYPE		SKB_GSO_SCTP
 #define ETHER_GSO_FEATURE	NETIF_F_GSO_SCTP
 
+/* What is less is no path for us: with a key the least of frames has room for its proof */
+#define ETHER_MTU_MIN		(DMANIC_WIRE_MTU_MIN + DMANIC_WIRE_AUTH_BYTES)
+
 #define ETHER_PEERS_MAX		256U
 #define ETHER_GUESTS_MAX	192U	/* of these, whom nobody here asked for */
 #define ETHER_HASH_BITS		6
@@ -349,8 +352,9 @@ void dmanic_ether_cutter_put(u16 ethertype);
 struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dmanic_out *out);
 bool dmanic_ether_frame_send(struct ether_port *port, struct sk_buff *skb);
 u32 dmanic_ether_frame_crc(const struct sk_buff *skb, u32 at, u32 length);
-u64 dmanic_ether_frame_mac(const struct dmanic_host *host, const struct sk_buff *skb, u32 at,
-			   u32 length);
+void dmanic_ether_frame_mac(const struct sk_buff *skb, u32 at, u32 length,
+			    struct dmanic_mac *mac);
+struct sk_buff *dmanic_ether_frame_own(const struct sk_buff *skb);
 
 /* ether_receive.c */
 DECLARE_PER_CPU(struct ether_node *, dmanic_ether_receiving);

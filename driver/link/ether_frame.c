@@ -192,6 +192,33 @@ static struct sk_buff *frame_copied(struct ether_node *en, const struct dmanic_o
 	return NULL;
 }
 
+/* Every byte of a part of a frame, in order, as it lies in memory */
+static void frame_walk(const struct sk_buff *skb, u32 at, u32 length,
+		       void (*add)(void *sum, const u8 *bytes, u32 length), void *sum)
+{
+	struct skb_seq_state state;
+	u32 done = 0, some;
+	const u8 *bytes;
+
+	skb_prepare_seq_read((struct sk_buff *)skb, at, at + length, &state);
+	while (done < length) {
+		some = skb_seq_read(done, &bytes, &state);
+		if (!some)
+			return;
+		some = min(some, length - done);
+		add(sum, bytes, some);
+		done += some;
+	}
+	skb_abort_seq_read(&state);
+}
+
+static void frame_add_crc(void *sum, const u8 *bytes, u32 length)
+{
+	u32 *crc = sum;
+
+	*crc = crc32c(*crc, bytes, length);
+}
+
 /**
  * dmanic_ether_frame_crc() - checksum of a part of a frame
  * @skb: the frame
@@ -202,66 +229,75 @@ static struct sk_buff *frame_copied(struct ether_node *en, const struct dmanic_o
  */
 u32 dmanic_ether_frame_crc(const struct sk_buff *skb, u32 at, u32 length)
 {
-	struct skb_seq_state state;
-	const u8 *bytes;
-	u32 crc = ~0U, done = 0, some;
+	u32 crc = ~0U;
 
-	skb_prepare_seq_read((struct sk_buff *)skb, at, at + length, &state);
-	while (done < length) {
-		some = skb_seq_read(done, &bytes, &state);
-		if (!some)
-			return 0;
-		some = min(some, length - done);
-		crc = crc32c(crc, bytes, some);
-		done += some;
-	}
-	skb_abort_seq_read(&state);
+	frame_walk(skb, at, length, frame_add_crc, &crc);
 	return ~crc;
 }
 
-/**
- * dmanic_ether_frame_mac() - keyed hash of a payload
- * @host: of whose key
- * @skb: the frame
- * @at: where the payload begins, from skb->data on
- * @length: bytes
- *
- * Return: it; zero without a payload.
- */
-u64 dmanic_ether_frame_mac(const struct dmanic_host *host, const struct sk_buff *skb, u32 at,
-			   u32 length)
+static void frame_add_mac(void *sum, const u8 *bytes, u32 length)
 {
-	struct skb_seq_state state;
-	struct dmanic_mac mac;
-	u32 done = 0, some;
-	const u8 *bytes;
+	dmanic_mac_add(sum, bytes, length);
+}
 
-	if (!length)
-		return 0;
-	dmanic_mac_begin(&mac, &host->auth.key, DMANIC_MAC_PAYLOAD);
-	skb_prepare_seq_read((struct sk_buff *)skb, at, at + length, &state);
-	while (done < length) {
-		some = skb_seq_read(done, &bytes, &state);
-		if (!some)
-			return 0;
-		some = min(some, length - done);
-		dmanic_mac_add(&mac, bytes, some);
-		done += some;
-	}
-	skb_abort_seq_read(&state);
-	return dmanic_mac_end(&mac);
+/**
+ * dmanic_ether_frame_mac() - keyed hash of a part of a frame
+ * @skb: the frame
+ * @at: where it begins, from skb->data on
+ * @length: bytes
+ * @mac: they are added to it
+ */
+void dmanic_ether_frame_mac(const struct sk_buff *skb, u32 at, u32 length,
+			    struct dmanic_mac *mac)
+{
+	frame_walk(skb, at, length, frame_add_mac, mac);
 }
 
 /* Where there is a key; all else of the frame is there */
 static void frame_prove(struct ether_node *en, struct sk_buff *skb,
-			const struct dmanic_out *out)
+			const struct dmanic_out *out, u64 from)
 {
-	u64 mac;
+	struct dmanic_mac mac;
 
 	if (!dmanic_auth_bytes(&en->host))
 		return;
-	mac = dmanic_ether_frame_mac(&en->host, skb, skb_headlen(skb), out->payload_length);
-	dmanic_auth_seal(&en->host, out, skb->data, mac);
+	dmanic_auth_begin(&en->host, out, &mac);
+	dmanic_ether_frame_mac(skb, skb_headlen(skb), out->payload_length, &mac);
+	dmanic_auth_seal(&en->host, out, from, skb->data, out->payload_length ? &mac : NULL);
+}
+
+/**
+ * dmanic_ether_frame_own() - a frame whose bytes nobody else can change
+ * @skb: one that came; its head is contiguous
+ *
+ * What others of this machine send may be pages that they write to: between the look at a
+ * payload's proof and the copy into a segment it is to stay what it was.
+ *
+ * Return: a copy, or NULL: no memory.
+ */
+struct sk_buff *dmanic_ether_frame_own(const struct sk_buff *skb)
+{
+	u32 head = skb_headlen(skb), rest = skb->len - head, done;
+	struct sk_buff *own;
+	skb_frag_t *frag;
+	int err, i;
+
+	own = alloc_skb_with_frags(head, rest, PAGE_ALLOC_COSTLY_ORDER, &err,
+				   GFP_ATOMIC | __GFP_NOWARN);
+	if (!own)
+		return NULL;
+	skb_put_data(own, skb->data, head);
+	for (i = 0, done = head; i < skb_shinfo(own)->nr_frags; i++) {
+		frag = &skb_shinfo(own)->frags[i];
+		if (skb_copy_bits(skb, done, skb_frag_address(frag), skb_frag_size(frag))) {
+			kfree_skb(own);
+			return NULL;
+		}
+		done += skb_frag_size(frag);
+	}
+	own->data_len = rest;
+	own->len += rest;
+	return own;
 }
 
 /* The device takes the frame as it is */
@@ -305,8 +341,8 @@ static void frame_set_gso(struct sk_buff *skb, const struct dmanic_out *out)
 struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dmanic_out *out)
 {
 	struct ether_port *port = en->port;
+	u8 to[ETH_ALEN], from[ETH_ALEN];
 	struct sk_buff *skb;
-	u8 to[ETH_ALEN];
 
 	skb = frame_new(en, out, 0);
 	if (!skb)
@@ -322,9 +358,10 @@ struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dma
 	if (out->piece && out->head_length + out->payload_length > out->mtu)
 		frame_set_gso(skb, out);
 	frame_seal(skb, out, out->to == READ_ONCE(port->address));
-	frame_prove(en, skb, out);
+	ether_addr_copy(from, port->dev->dev_addr);
+	frame_prove(en, skb, out, ether_addr_to_u64(from));
 	u64_to_ether_addr(out->to == DMANIC_EVERYBODY ? U64_MAX >> 16 : out->to, to);
-	if (dev_hard_header(skb, port->dev, ntohs(port->taker.type), to, NULL,
+	if (dev_hard_header(skb, port->dev, ntohs(port->taker.type), to, from,
 			    skb->len) < 0) {
 		kfree_skb(skb);
 		return NULL;
@@ -360,7 +397,7 @@ bool dmanic_ether_frame_send(struct ether_port *port, struct sk_buff *skb)
 			frame_send_here(port->dev, clone);
 	}
 	/* Who connects would have to know that most frames never fit */
-	if (READ_ONCE(port->dev->mtu) < DMANIC_WIRE_MTU_MIN) {
+	if (READ_ONCE(port->dev->mtu) < ETHER_MTU_MIN) {
 		kfree_skb(skb);
 		return false;
 	}

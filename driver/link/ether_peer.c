@@ -529,10 +529,15 @@ static u32 env_payload_crc(const struct dmanic_frame *frame, u32 at, u32 length)
 	return dmanic_ether_frame_crc(frame->link, at, length);
 }
 
-static u64 env_payload_mac(struct dmanic_host *host, const struct dmanic_frame *frame, u32 at,
-			   u32 length)
+static void env_payload_mac(const struct dmanic_frame *frame, u32 at, u32 length,
+			    struct dmanic_mac *mac)
 {
-	return dmanic_ether_frame_mac(host, frame->link, at, length);
+	dmanic_ether_frame_mac(frame->link, at, length, mac);
+}
+
+static u64 env_time_of_day(struct dmanic_host *host)
+{
+	return ktime_get_real_ns();
 }
 
 const struct dmanic_env dmanic_ether_env = {
@@ -551,5 +556,6 @@ const struct dmanic_env dmanic_ether_env = {
 	.cut = dmanic_ether_cut,
 	.payload_crc = env_payload_crc,
 	.payload_mac = env_payload_mac,
+	.time_of_day = env_time_of_day,
 	.event = env_event,
 };

@@ -39,7 +39,7 @@ static bool port_enslaved(struct net_device *dev)
 static bool port_is_down(struct net_device *dev)
 {
 	return !(dev->flags & IFF_UP) || !netif_carrier_ok(dev) ||
-	       port_enslaved(dev) || dev->mtu < DMANIC_WIRE_MTU_MIN;
+	       port_enslaved(dev) || dev->mtu < ETHER_MTU_MIN;
 }
 
 /**
@@ -66,9 +66,9 @@ int dmanic_ether_port_check(struct net_device *dev, struct netlink_ext_ack *exta
 			       "NETDEV is a port of a bridge, bond or team, which gets all its frames: use that device instead, or take NETDEV out of it (ip link set nomaster)");
 		return -EBUSY;
 	}
-	if (dev->mtu < DMANIC_WIRE_MTU_MIN) {
+	if (dev->mtu < ETHER_MTU_MIN) {
 		NL_SET_ERR_MSG(extack,
-			       "the MTU of NETDEV is below 512: raise it (ip link set mtu 1500)");
+			       "the MTU of NETDEV is below 544: raise it (ip link set mtu 1500)");
 		return -EINVAL;
 	}
 	return 0;
@@ -82,7 +82,7 @@ int dmanic_ether_port_check(struct net_device *dev, struct netlink_ext_ack *exta
  */
 u32 dmanic_ether_mtu(const struct net_device *dev)
 {
-	return clamp_t(u32, READ_ONCE(dev->mtu), DMANIC_WIRE_MTU_MIN, DMANIC_WIRE_FRAME_MAX);
+	return clamp_t(u32, READ_ONCE(dev->mtu), ETHER_MTU_MIN, DMANIC_WIRE_FRAME_MAX);
 }
 
 /* The longest frame to hand to a device: bytes behind the Ethernet header; at least the MTU */
@@ -104,7 +104,8 @@ static u32 port_super(const struct net_device *dev)
 		return mtu;
 	bytes = min(bytes, DMANIC_WIRE_FRAME_MAX);
 	bytes = bytes > PORT_HEADROOM ? bytes - PORT_HEADROOM : 0;
-	return max(mtu, min_t(u64, bytes, (u64)segs * (mtu - DMANIC_WIRE_CUT_HEAD)));
+	return max(mtu, min_t(u64, bytes, (u64)segs * (mtu - DMANIC_WIRE_CUT_HEAD -
+							DMANIC_WIRE_AUTH_BYTES)));
 }
 
 /**

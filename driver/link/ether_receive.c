@@ -45,6 +45,19 @@ static void receive_answer(struct ether_node *en, struct dmanic_peer *peer)
 	__skb_queue_tail(&en->answers, skb);
 }
 
+/* Under the node's lock */
+static void receive_frame(struct ether_node *en, const struct dmanic_frame *frame)
+{
+	struct dmanic_peer *peer;
+
+	this_cpu_write(dmanic_ether_receiving, en);
+	peer = dmanic_host_receive(&en->host, frame, ktime_get_ns(), &en->out);
+	if (en->out.head_length)
+		receive_answer(en, peer);
+	if (peer)
+		dmanic_ether_wake(to_ether_peer(peer));
+}
+
 /**
  * dmanic_ether_receive() - a frame came
  * @en: for this node; softirqs are off
@@ -61,17 +74,20 @@ void dmanic_ether_receive(struct ether_node *en, struct sk_buff *skb)
 		.length = skb->len,
 		.link = skb,
 	};
-	struct dmanic_peer *peer;
+	struct sk_buff *own = NULL;
 
 	spin_lock_bh(&en->lock);
 	if (en->stopped)
 		goto out_unlock;
-	this_cpu_write(dmanic_ether_receiving, en);
-	peer = dmanic_host_receive(&en->host, &frame, ktime_get_ns(), &en->out);
-	if (en->out.head_length)
-		receive_answer(en, peer);
-	if (peer)
-		dmanic_ether_wake(to_ether_peer(peer));
+	if (dmanic_auth_bytes(&en->host) && skb_is_nonlinear(skb)) {
+		own = dmanic_ether_frame_own(skb);
+		if (!own)
+			goto out_unlock;
+		frame.head = own->data;
+		frame.link = own;
+	}
+	receive_frame(en, &frame);
 out_unlock:
 	spin_unlock_bh(&en->lock);
+	consume_skb(own);
 }

@@ -5,7 +5,13 @@
  * With a key every frame is made with it, and no other is looked at further. Head and
  * payload have a sum each: who made a head is known before its payload is read, so that
  * one that changed while it was sent, which the sender is to be told, is not taken for
- * a forged one. Within a connection each frame has another counter, and counts once.
+ * a forged one. The address that a frame is sent from is part of what is proven: who
+ * repeats a frame elsewhere is nobody.
+ *
+ * Each frame counts once. Within a connection each has another counter. Those of no
+ * connection (HELLO, INIT, ANSWER, REFUSE, RESET) are counted by the time of day, so that
+ * a node that starts again goes on where it was, and one that is older than what was heard
+ * of the same node last is a repeated one.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -15,6 +21,8 @@
 /* Wrong frames that are looked at, of those who are not connected; and in what time one more */
 #define AUTH_GUESSES		1024U
 #define AUTH_GUESS_NS		10000ULL
+/* Who shares his allowance with who guesses is looked at, too, one time of so many */
+#define AUTH_BEYOND		16U
 
 /**
  * dmanic_host_set_key() - what all nodes of the fabric know
@@ -26,40 +34,93 @@
  */
 void dmanic_host_set_key(struct dmanic_host *host, const struct dmanic_key *key, u32 id)
 {
-	host->auth.on = key;
-	host->auth.id = key ? id : 0;
-	host->auth.key = key ? *key : (struct dmanic_key) {};
-	host->auth.guesses.left = AUTH_GUESSES;
+	struct dmanic_auth *auth = &host->auth;
+	u32 i;
+
+	auth->on = key;
+	auth->id = key ? id : 0;
+	auth->key = key ? *key : (struct dmanic_key) {};
+	auth->salt = host->env->random(host);
+	for (i = 0; i < DMANIC_GUESSERS; i++)
+		auth->guesses[i].left = AUTH_GUESSES;
+}
+
+/**
+ * dmanic_auth_count() - the counter of a frame
+ * @host: of this node
+ * @peer: to whom; may be NULL when the frame is of no connection
+ * @out: the frame; its head is there
+ */
+void dmanic_auth_count(struct dmanic_host *host, struct dmanic_peer *peer,
+		       struct dmanic_out *out)
+{
+	struct dmanic_auth *auth = &host->auth;
+
+	if (!auth->on)
+		return;
+	if (dmanic_frame_type(out->head) > DMANIC_WIRE_RESET) {
+		out->counter = ++peer->counter;
+		return;
+	}
+	auth->counter = max(auth->counter + 1, host->env->time_of_day(host));
+	out->counter = auth->counter;
+}
+
+/**
+ * dmanic_auth_begin() - the hash of a payload
+ * @host: of this node
+ * @out: the frame
+ * @mac: out: the payload is to be added, then dmanic_auth_seal() to be called
+ */
+void dmanic_auth_begin(const struct dmanic_host *host, const struct dmanic_out *out,
+		       struct dmanic_mac *mac)
+{
+	dmanic_auth_begin_payload(mac, &host->auth.key, out->head, out->counter);
 }
 
 /**
  * dmanic_auth_seal() - the proof that a frame is of this node
  * @host: it
  * @out: the frame
+ * @from: address that it is sent from
  * @head: its head, all else is there; dmanic_auth_bytes() follow it
- * @payload_mac: of the payload
+ * @mac: all of the payload was added; NULL: there is none
  *
  * Return: length of the head.
  */
-u32 dmanic_auth_seal(const struct dmanic_host *host, const struct dmanic_out *out, void *head,
-		     u64 payload_mac)
+u32 dmanic_auth_seal(const struct dmanic_host *host, const struct dmanic_out *out, u64 from,
+		     void *head, struct dmanic_mac *mac)
 {
+	struct dmanic_proof proof = {
+		.from = from,
+		.key_id = host->auth.id,
+		.counter = out->counter,
+	};
+
 	if (!host->auth.on)
 		return out->head_length;
-	return dmanic_auth_encode(head, out->head_length, &host->auth.key, host->auth.id,
-				  out->counter, payload_mac);
+	if (mac)
+		proof.payload_mac = dmanic_mac_end(mac);
+	return dmanic_auth_encode(head, out->head_length, &host->auth.key, &proof);
+}
+
+static struct dmanic_allowance *auth_guesser(struct dmanic_auth *auth, u64 from)
+{
+	u64 mixed = (from ^ auth->salt) * 0x9e3779b97f4a7c15ULL;
+
+	return &auth->guesses[(mixed >> 32) % DMANIC_GUESSERS];
 }
 
 /* Of who is not connected so many are looked at; wrong ones of others show who they are of */
-static bool auth_may_look(struct dmanic_auth *auth, u64 now)
+static bool auth_may_look(struct dmanic_auth *auth, struct dmanic_allowance *guesses, u64 now)
 {
-	u64 more = (now - auth->guesses.at) / AUTH_GUESS_NS;
+	u64 more = (now - guesses->at) / AUTH_GUESS_NS;
 
 	if (more) {
-		auth->guesses.left = min_t(u64, auth->guesses.left + more, AUTH_GUESSES);
-		auth->guesses.at = now;
+		guesses->left = min_t(u64, guesses->left + more, AUTH_GUESSES);
+		guesses->at = now;
 	}
-	return auth->guesses.left;
+	return guesses->left || !(++auth->beyond % AUTH_BEYOND);
 }
 
 /**
@@ -77,17 +138,18 @@ enum dmanic_drop dmanic_auth_check_head(struct dmanic_host *host,
 					const struct dmanic_frame *frame,
 					const struct dmanic_head *head, u64 now)
 {
+	struct dmanic_allowance *guesses = auth_guesser(&host->auth, frame->from);
 	bool known;
 
 	if (!(head->flags & DMANIC_WIRE_AUTH) || head->key_id != host->auth.id)
 		return DMANIC_DROP_AUTH;
 	known = head->tag && host->env->find_tag(host, head->tag);
-	if (!known && !auth_may_look(&host->auth, now))
+	if (!known && !auth_may_look(&host->auth, guesses, now))
 		return DMANIC_DROP_RATE;
-	if (dmanic_auth_check(frame->head, head, &host->auth.key))
+	if (dmanic_auth_check(frame->head, head, &host->auth.key, frame->from))
 		return DMANIC_DROP_NONE;
-	if (!known)
-		host->auth.guesses.left--;
+	if (!known && guesses->left)
+		guesses->left--;
 	return DMANIC_DROP_AUTH;
 }
 
@@ -102,8 +164,42 @@ enum dmanic_drop dmanic_auth_check_head(struct dmanic_host *host,
 bool dmanic_auth_check_payload(struct dmanic_host *host, const struct dmanic_frame *frame,
 			       const struct dmanic_head *head)
 {
-	return host->env->payload_mac(host, frame, head->payload, head->payload_length) ==
-	       head->payload_mac;
+	struct dmanic_mac mac;
+
+	if (!head->payload_length)
+		return !head->payload_mac;
+	dmanic_auth_begin_payload(&mac, &host->auth.key, frame->head, head->counter);
+	host->env->payload_mac(frame, head->payload, head->payload_length, &mac);
+	return dmanic_mac_end(&mac) == head->payload_mac;
+}
+
+/**
+ * dmanic_auth_newer() - is a frame of no connection newer than others of the same node
+ * @host: this node
+ * @node: id of who made it; it knows the key, if there is one
+ * @head: of the frame
+ *
+ * It is noted, as long as anything is known of the node. Always without a key.
+ *
+ * Return: false when it was repeated, or is older than one that was.
+ */
+bool dmanic_auth_newer(struct dmanic_host *host, u32 node, const struct dmanic_head *head)
+{
+	u64 *newest = &host->auth.rival;
+	struct dmanic_peer *peer;
+
+	if (!host->auth.on)
+		return true;
+	if (node != host->config.node) {
+		peer = host->env->find_node(host, node, false);
+		if (!peer)
+			return true;
+		newest = &peer->newest_counter;
+	}
+	if (head->counter <= *newest)
+		return false;
+	*newest = head->counter;
+	return true;
 }
 
 /**

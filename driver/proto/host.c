@@ -71,6 +71,8 @@ void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
 	own->ack_ns = host_time_or(own->ack_ns, 100000ULL);
 	own->rto_ns = host_time_or(own->rto_ns, 2000000ULL);
 	own->target_ns = host_time_or(own->target_ns, 200000ULL);
+	/* What is older was of this node before it started */
+	host->auth.rival = own->incarnation;
 	host->hellos.left = HOST_ANSWERS;
 	host->inits.left = HOST_ANSWERS;
 	host->resets.left = HOST_ANSWERS;
@@ -104,13 +106,28 @@ static bool host_may(struct dmanic_allowance *allowance, u64 now)
 	return true;
 }
 
-/* An INIT of a node that we ask ourselves is welcome, whatever strangers send */
+/* Who is welcome, whatever strangers send, has an allowance of his own */
+static bool host_may_welcome(struct dmanic_allowance *others, u64 *told, u64 now)
+{
+	if (now - *told < HOST_ANSWER_NS)
+		return host_may(others, now);
+	*told = now;
+	return true;
+}
+
+/* With a key a new HELLO of a node that is known is surely its own */
+static bool host_may_hello(struct dmanic_host *host, struct dmanic_peer *peer, u64 now)
+{
+	if (peer && host->auth.on)
+		return host_may_welcome(&host->hellos, &peer->hello_told, now);
+	return host_may(&host->hellos, now);
+}
+
+/* And an INIT of one that we ask ourselves is welcome in any case */
 static bool host_may_init(struct dmanic_host *host, struct dmanic_peer *peer, u64 now)
 {
-	if (peer && dmanic_handshake_asks(peer) && now - peer->init_at >= HOST_ANSWER_NS) {
-		peer->init_at = now;
-		return true;
-	}
+	if (peer && (host->auth.on || dmanic_handshake_asks(peer)))
+		return host_may_welcome(&host->inits, &peer->init_told, now);
 	return host_may(&host->inits, now);
 }
 
@@ -161,6 +178,7 @@ void dmanic_host_hello(struct dmanic_host *host, struct dmanic_out *out)
 	host_answer_begin(out, DMANIC_EVERYBODY);
 	dmanic_hello_fill(host, &hello);
 	out->head_length = dmanic_hello_encode(out->head, DMANIC_WIRE_HELLO, 0, 0, &hello);
+	dmanic_auth_count(host, NULL, out);
 	host->stats.frames_sent++;
 }
 
@@ -171,6 +189,7 @@ static enum dmanic_drop host_hello(struct dmanic_host *host,
 {
 	bool reply = head->flags & DMANIC_WIRE_REPLY;
 	struct dmanic_hello hello, own;
+	struct dmanic_peer *peer;
 	enum dmanic_drop drop;
 
 	drop = dmanic_hello_decode(frame->head, head, &hello);
@@ -178,15 +197,19 @@ static enum dmanic_drop host_hello(struct dmanic_host *host,
 		return drop;
 	if (hello.to != host->config.node && hello.to != DMANIC_WIRE_NOBODY)
 		return DMANIC_DROP_STRANGER;
+	if (hello.node == host->config.node &&
+	    hello.incarnation == host->config.incarnation)
+		return DMANIC_DROP_STATE; /* our own, from a loop */
+	if (!dmanic_auth_newer(host, hello.node, head))
+		return DMANIC_DROP_REPLAY;
 	if (hello.node == host->config.node) {
-		if (hello.incarnation == host->config.incarnation)
-			return DMANIC_DROP_STATE; /* our own, from a loop */
 		host->env->event(NULL, DMANIC_PEER_RIVAL);
 		if (!reply && host_may(&host->hellos, now))
 			host_refuse(host, 0, DMANIC_REFUSE_IN_USE, answer);
 		return DMANIC_DROP_STATE;
 	}
-	if (!reply && !host_may(&host->hellos, now))
+	peer = host->env->find_node(host, hello.node, false);
+	if (!reply && !host_may_hello(host, peer, now))
 		return DMANIC_DROP_RATE;
 	if (!host_speaks(&hello)) {
 		/* Who looks for nobody asks for nothing */
@@ -194,9 +217,9 @@ static enum dmanic_drop host_hello(struct dmanic_host *host,
 			host_refuse(host, 0, DMANIC_REFUSE_VERSION, answer);
 		return DMANIC_DROP_VERSION;
 	}
-	*found = host->env->find_node(host, hello.node, false);
-	if (*found)
-		dmanic_handshake_hello(*found, frame->from, !reply);
+	*found = peer;
+	if (peer)
+		dmanic_handshake_hello(peer, frame->from, !reply);
 	if (reply)
 		return DMANIC_DROP_NONE;
 	dmanic_hello_fill(host, &own);
@@ -218,6 +241,8 @@ static enum dmanic_drop host_init(struct dmanic_host *host, const struct dmanic_
 		return drop;
 	if (hello.to != host->config.node || hello.node == host->config.node)
 		return DMANIC_DROP_STRANGER;
+	if (!dmanic_auth_newer(host, hello.node, head))
+		return DMANIC_DROP_REPLAY;
 	*found = host->env->find_node(host, hello.node, false);
 	if (!host_may_init(host, *found, now))
 		return DMANIC_DROP_RATE;
@@ -225,8 +250,10 @@ static enum dmanic_drop host_init(struct dmanic_host *host, const struct dmanic_
 		host_refuse(host, hello.tag, DMANIC_REFUSE_VERSION, answer);
 		return DMANIC_DROP_VERSION;
 	}
-	if (!*found)
+	if (!*found) {
 		*found = host->env->find_node(host, hello.node, true);
+		dmanic_auth_newer(host, hello.node, head);
+	}
 	if (*found)
 		return dmanic_handshake_init(*found, frame, &hello, now, answer);
 	host_refuse(host, hello.tag, DMANIC_REFUSE_BUSY, answer);
@@ -260,6 +287,8 @@ static enum dmanic_drop host_answer(struct dmanic_host *host,
 		return drop;
 	if (hello.to != host->config.node)
 		return DMANIC_DROP_STRANGER;
+	if (!dmanic_auth_newer(host, hello.node, head))
+		return DMANIC_DROP_REPLAY;
 	/* It believes to know both tags: it would wait for the one that is gone */
 	if (!peer && head->flags & DMANIC_WIRE_DONE)
 		host_reset_stranger(host, head, now, answer);
@@ -303,6 +332,8 @@ static enum dmanic_drop host_refused(struct dmanic_host *host,
 	drop = dmanic_refuse_decode(frame->head, head, &refuse);
 	if (drop)
 		return drop;
+	if (!dmanic_auth_newer(host, refuse.node, head))
+		return DMANIC_DROP_REPLAY;
 	if (!head->tag && refuse.node == host->config.node) {
 		host->env->event(NULL, DMANIC_PEER_RIVAL);
 		return DMANIC_DROP_NONE;
@@ -331,6 +362,8 @@ static enum dmanic_drop host_reset(struct dmanic_host *host, const struct dmanic
 	drop = dmanic_reset_decode(frame->head, head, &node, &incarnation);
 	if (drop)
 		return drop;
+	if (!dmanic_auth_newer(host, node, head))
+		return DMANIC_DROP_REPLAY;
 	peer = host->env->find_node(host, node, false);
 	/* The tag proves who it is: its address may be another by now */
 	if (!peer || peer->state < DMANIC_PEER_PAIRED || peer->remote_tag != head->tag)
@@ -431,9 +464,9 @@ struct dmanic_peer *dmanic_host_receive(struct dmanic_host *host,
 		drop = host_receive(host, frame, &head, now, answer, &peer);
 	if (drop)
 		host->stats.dropped[drop]++;
-	if (answer->head_length)
+	if (answer->head_length) {
+		dmanic_auth_count(host, peer, answer);
 		host->stats.frames_sent++;
-	if (peer)
-		answer->counter = ++peer->counter;
+	}
 	return peer;
 }

@@ -187,6 +187,9 @@ u64 dmanic_rate_due(struct dmanic_peer *peer, u64 now);
 void dmanic_rate_sent(struct dmanic_peer *peer, u32 bytes, u64 now);
 
 /* auth.c */
+void dmanic_auth_count(struct dmanic_host *host, struct dmanic_peer *peer,
+		       struct dmanic_out *out);
+bool dmanic_auth_newer(struct dmanic_host *host, u32 node, const struct dmanic_head *head);
 enum dmanic_drop dmanic_auth_check_head(struct dmanic_host *host,
 					const struct dmanic_frame *frame,
 					const struct dmanic_head *head, u64 now);

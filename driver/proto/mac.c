@@ -110,6 +110,18 @@ void dmanic_mac_add(struct dmanic_mac *mac, const void *bytes, u32 length)
 }
 
 /**
+ * dmanic_mac_add_word() - go on with a number
+ * @mac: so far
+ * @word: as eight bytes, the lowest first
+ */
+void dmanic_mac_add_word(struct dmanic_mac *mac, u64 word)
+{
+	__le64 bytes = cpu_to_le64(word);
+
+	dmanic_mac_add(mac, &bytes, sizeof(bytes));
+}
+
+/**
  * dmanic_mac_end() - the sum
  * @mac: all was added
  *

@@ -55,6 +55,7 @@ struct dmanic_mac {
 void dmanic_key_set(struct dmanic_key *key, const u8 bytes[16]);
 void dmanic_mac_begin(struct dmanic_mac *mac, const struct dmanic_key *key, u64 kind);
 void dmanic_mac_add(struct dmanic_mac *mac, const void *bytes, u32 length);
+void dmanic_mac_add_word(struct dmanic_mac *mac, u64 word);
 u64 dmanic_mac_end(struct dmanic_mac *mac);
 
 #endif /* DMANIC_PROTO_MAC_H */

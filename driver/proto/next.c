@@ -465,7 +465,7 @@ bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	if (!some)
 		return false;
 	dmanic_peer_stats(peer)->frames_sent++;
-	out->counter = ++peer->counter;
+	dmanic_auth_count(peer->host, peer, out);
 	return true;
 }
 

@@ -9,6 +9,9 @@
  * time a longer one is tried again. loss.c finds the same out by data that get lost. One that
  * the device drops counts, too: it may never take any of that length.
  *
+ * Where there is a key nobody on the way can cut a frame. Whether longer ones arrive whole a
+ * TEST is to show, before any of data is sent; when it does not, that is no trouble of the way.
+ *
  * No timer of the connection, and nothing that judges data, knows of TESTs.
  */
 #include <linux/limits.h>
@@ -43,11 +46,23 @@ static u32 path_mtu(const struct dmanic_peer *peer)
 }
 
 /* What the link cuts to frames of a length; a link that cuts none of its own cuts none */
-static u32 path_super(const struct dmanic_peer *peer, u32 mtu)
+static u32 path_link_super(const struct dmanic_peer *peer, u32 mtu)
 {
 	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
 
 	return config->super > config->mtu && config->super >= 2 * mtu ? config->super : mtu;
+}
+
+/* It is yet to be seen whether what the link sends arrives whole */
+static bool path_unproven(const struct dmanic_peer *peer)
+{
+	return peer->host->auth.on && !peer->path.proven &&
+	       path_link_super(peer, peer->mtu) > peer->mtu;
+}
+
+static u32 path_super(const struct dmanic_peer *peer, u32 mtu)
+{
+	return path_unproven(peer) ? mtu : path_link_super(peer, mtu);
 }
 
 /**
@@ -249,7 +264,8 @@ static bool path_raises(const struct dmanic_peer *peer)
 {
 	const struct dmanic_peer_path *path = &peer->path;
 
-	return path->mtu > peer->mtu || (path->cuts && path->single);
+	return path->mtu > peer->mtu ||
+	       (path->cuts && (path->single || path_unproven(peer)));
 }
 
 static void path_raised(struct dmanic_peer *peer, u64 now)
@@ -260,6 +276,7 @@ static void path_raised(struct dmanic_peer *peer, u64 now)
 		path->most = path->mtu < path_mtu(peer) ? path->mtu : DMANIC_WIRE_FRAME_MAX;
 	else
 		path->single = false;
+	path->proven |= path->cuts;
 	/* What was lost before was of another length */
 	path->since = now;
 	path->hope = true;
@@ -275,7 +292,7 @@ static void path_lost(struct dmanic_peer *peer, u64 now)
 
 	if (!path_raises(peer)) {
 		path_degrade(peer, path->cuts, now);
-	} else if (path->cuts && peer->mtu < path_mtu(peer)) {
+	} else if (path->cuts && path->single && peer->mtu < path_mtu(peer)) {
 		path_longer(peer);
 	} else {
 		path->hope = false;
@@ -371,7 +388,7 @@ bool dmanic_path_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	path->sent = now;
 	longer = min(longer, path->unheard > PATH_UNHEARD ? PATH_MUTE_MAX : PATH_WAIT_MAX);
 	path->at = now + (wait << longer);
-	if (path->cuts && path_super(peer, path->mtu) > path->mtu)
+	if (path->cuts && path_link_super(peer, path->mtu) > path->mtu)
 		pieces = 2;
 	out->mtu = path->mtu;
 	out->piece = path->mtu - DMANIC_WIRE_TEST_HEAD;
@@ -440,9 +457,12 @@ enum dmanic_drop dmanic_path_tested(struct dmanic_peer *peer,
 		return DMANIC_DROP_NONE;
 	}
 	path->due = false;
+	/* As long as they are not proven nothing longer than that is sent */
+	if (!path->cuts && path_unproven(peer))
+		path->carried = tested.length;
 	if (path_raises(peer))
 		path_raised(peer, now);
-	else if (!path->cuts && peer->super > peer->mtu)
+	else if (!path->cuts && (peer->super > peer->mtu || path_unproven(peer)))
 		path_test(peer, peer->mtu, true);
 	else
 		path->carried = tested.length;

@@ -305,6 +305,17 @@ void dmanic_peer_forget(struct dmanic_peer *peer)
 	dmanic_peer_reset(peer);
 }
 
+/**
+ * dmanic_peer_rekeyed() - the host was given a key
+ * @peer: closed
+ *
+ * What it counted before says nothing of frames that are made with this one.
+ */
+void dmanic_peer_rekeyed(struct dmanic_peer *peer)
+{
+	peer->newest_counter = 0;
+}
+
 /* ---- time ---- */
 
 /* When it is dead, unless it is heard of before */
@@ -458,5 +469,7 @@ void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *
 		out->head_length = dmanic_reset_encode(out->head, peer->local_tag,
 						       config->node,
 						       config->incarnation);
+	if (out->head_length)
+		dmanic_auth_count(peer->host, peer, out);
 	dmanic_peer_end(peer, status);
 }

@@ -640,18 +640,28 @@ struct dmanic_allowance {
 	u64 at;
 };
 
+#define DMANIC_GUESSERS		64U	/* power of two */
+
 /**
  * struct dmanic_auth - the fabric's key
  * @on: there is one
  * @id: of the key
  * @key: it; nobody is told
- * @guesses: frames not made with it, of who is not connected
+ * @counter: of our last frame that was of no connection
+ * @rival: of the last frame of who has our node id, or what is older than ours
+ * @salt: which senders share an allowance: nobody can know
+ * @guesses: frames not made with the key, of who is not connected, by their senders
+ * @beyond: frames of those who had none left
  */
 struct dmanic_auth {
 	bool on;
 	u32 id;
 	struct dmanic_key key;
-	struct dmanic_allowance guesses;
+	u64 counter;
+	u64 rival;
+	u64 salt;
+	struct dmanic_allowance guesses[DMANIC_GUESSERS];
+	u32 beyond;
 };
 
 #define DMANIC_REPLAY_WORDS	32U
@@ -746,6 +756,8 @@ enum dmanic_peer_state {
  * @at: when to look again; DMANIC_NEVER
  * @later: when to try a longer one, when this TEST is done: it is in between;
  *	DMANIC_NEVER: as that says
+ * @proven: with a key: a frame longer than @mtu arrived whole. Nobody can cut one, so none is
+ *	sent before
  * @answer: of it
  */
 struct dmanic_peer_path {
@@ -772,6 +784,7 @@ struct dmanic_peer_path {
 	u64 sent;
 	u64 at;
 	u64 later;
+	bool proven;
 	struct dmanic_tested answer;
 };
 
@@ -800,7 +813,8 @@ struct dmanic_peer_path {
  * @hello_now: ask at once
  * @init_now: send INIT at once: its address became known, or may be right still
  * @sought: everybody was asked where it is, and nobody has answered yet
- * @init_at: when an INIT was answered because we ask, too
+ * @hello_told: when a HELLO was answered because it is surely of the peer
+ * @init_told: when an INIT was, or because we ask, too
  * @doubted: when another address claimed its id; 0: never in this connection
  * @heard: when something came with our tag
  * @waiting: since when we wait for something; DMANIC_NEVER: we do not
@@ -853,8 +867,9 @@ struct dmanic_peer_path {
  * @heavy_until: counts in host->heavy until then; 0: does not
  * @brought: bytes that came lately
  * @brought_at: since then
- * @counter: of the last frame to it
- * @replay: which frames of it came
+ * @counter: of the last frame to it, in a connection
+ * @replay: which frames of it came, in this connection
+ * @newest_counter: of the last one that was of no connection
  * @first: buffers begin here
  */
 struct dmanic_peer {
@@ -881,7 +896,8 @@ struct dmanic_peer {
 	bool hello_now;
 	bool init_now;
 	bool sought;
-	u64 init_at;
+	u64 hello_told;
+	u64 init_told;
 	u64 doubted;
 	u64 heard;
 	u64 waiting;
@@ -933,6 +949,7 @@ struct dmanic_peer {
 	u64 brought_at;
 	u64 counter;
 	struct dmanic_replay replay;
+	u64 newest_counter;
 	u64 first[];
 };
 
@@ -949,8 +966,10 @@ void dmanic_host_hello(struct dmanic_host *host, struct dmanic_out *out);
 
 /* auth.c */
 void dmanic_host_set_key(struct dmanic_host *host, const struct dmanic_key *key, u32 id);
-u32 dmanic_auth_seal(const struct dmanic_host *host, const struct dmanic_out *out, void *head,
-		     u64 payload_mac);
+void dmanic_auth_begin(const struct dmanic_host *host, const struct dmanic_out *out,
+		       struct dmanic_mac *mac);
+u32 dmanic_auth_seal(const struct dmanic_host *host, const struct dmanic_out *out, u64 from,
+		     void *head, struct dmanic_mac *mac);
 
 /* Bytes of each head more */
 static inline u32 dmanic_auth_bytes(const struct dmanic_host *host)
@@ -969,6 +988,7 @@ u64 dmanic_peer_active_at(const struct dmanic_peer *peer);
 bool dmanic_peer_silent(const struct dmanic_peer *peer, u64 now);
 bool dmanic_peer_quiet(const struct dmanic_peer *peer, u64 now);
 void dmanic_peer_forget(struct dmanic_peer *peer);
+void dmanic_peer_rekeyed(struct dmanic_peer *peer);
 
 /* path.c */
 void dmanic_peer_set_mtu(struct dmanic_peer *peer);

@@ -53,6 +53,19 @@ u32 dmanic_wire_pull(const void *frame, u32 linear)
 	return linear < sizeof(*common) ? 0 : be16_to_cpu(common->head_length);
 }
 
+/**
+ * dmanic_frame_type() - what a frame of ours is
+ * @frame: its head
+ *
+ * Return: enum dmanic_wire_type.
+ */
+u8 dmanic_frame_type(const void *frame)
+{
+	const struct wire_common *common = frame;
+
+	return common->type;
+}
+
 /* What proves who made a frame; @head_length has it. Return: 0, or why to drop the frame */
 static enum dmanic_drop wire_auth_decode(const void *frame, struct dmanic_head *head)
 {
@@ -69,13 +82,14 @@ static enum dmanic_drop wire_auth_decode(const void *frame, struct dmanic_head *
 	return auth->reserved ? DMANIC_DROP_TYPE : DMANIC_DROP_NONE;
 }
 
-static u64 wire_head_mac(const void *frame, u32 length, const struct dmanic_key *key)
+static u64 wire_head_mac(const void *frame, u32 length, const struct dmanic_key *key, u64 from)
 {
 	static const u8 none[sizeof(__be32)];
 	u32 at = offsetof(struct wire_common, head_crc);
 	struct dmanic_mac mac;
 
 	dmanic_mac_begin(&mac, key, DMANIC_MAC_HEAD);
+	dmanic_mac_add_word(&mac, from);
 	dmanic_mac_add(&mac, frame, at);
 	dmanic_mac_add(&mac, none, sizeof(none));
 	at += sizeof(none);
@@ -88,14 +102,12 @@ static u64 wire_head_mac(const void *frame, u32 length, const struct dmanic_key 
  * @frame: the head, when all else is there; DMANIC_WIRE_AUTH_BYTES follow it
  * @head_length: of it
  * @key: of the fabric
- * @key_id: of the key
- * @counter: greater than in any other frame to the same connection
- * @payload_mac: of the payload, with DMANIC_MAC_PAYLOAD; zero when there is none
+ * @proof: what it says
  *
  * Return: length of the head with it. Its checksum is right again.
  */
-u32 dmanic_auth_encode(void *frame, u32 head_length, const struct dmanic_key *key, u32 key_id,
-		       u64 counter, u64 payload_mac)
+u32 dmanic_auth_encode(void *frame, u32 head_length, const struct dmanic_key *key,
+		       const struct dmanic_proof *proof)
 {
 	struct wire_auth *auth = frame + head_length;
 	struct wire_common *common = frame;
@@ -103,12 +115,12 @@ u32 dmanic_auth_encode(void *frame, u32 head_length, const struct dmanic_key *ke
 	common->flags |= DMANIC_WIRE_AUTH;
 	head_length += sizeof(*auth);
 	common->head_length = cpu_to_be16(head_length);
-	auth->key_id = cpu_to_be32(key_id);
+	auth->key_id = cpu_to_be32(proof->key_id);
 	auth->reserved = 0;
-	auth->counter = cpu_to_be64(counter);
-	auth->payload_mac = cpu_to_be64(payload_mac);
+	auth->counter = cpu_to_be64(proof->counter);
+	auth->payload_mac = cpu_to_be64(proof->payload_mac);
 	auth->head_mac = cpu_to_be64(wire_head_mac(frame, head_length - sizeof(auth->head_mac),
-						   key));
+						   key, proof->from));
 	dmanic_head_seal(frame, head_length);
 	return head_length;
 }
@@ -118,15 +130,35 @@ u32 dmanic_auth_encode(void *frame, u32 head_length, const struct dmanic_key *ke
  * @frame: the frame
  * @head: of it, with DMANIC_WIRE_AUTH
  * @key: the key
+ * @from: address that the frame came from
  *
- * Return: true when it was. Whether the payload was is to be seen yet.
+ * Return: true when it was, there. Whether the payload was is to be seen yet.
  */
 bool dmanic_auth_check(const void *frame, const struct dmanic_head *head,
-		       const struct dmanic_key *key)
+		       const struct dmanic_key *key, u64 from)
 {
 	/* One comparison of a word: how long it takes tells nothing */
-	return wire_head_mac(frame, head->payload - sizeof(head->head_mac), key) ==
+	return wire_head_mac(frame, head->payload - sizeof(head->head_mac), key, from) ==
 	       head->head_mac;
+}
+
+/**
+ * dmanic_auth_begin_payload() - the keyed hash of a payload, of which nothing was added yet
+ * @mac: out
+ * @key: the key
+ * @frame: of this frame's payload: its head
+ * @counter: of the frame
+ *
+ * The same bytes have another hash in each frame, and to each node.
+ */
+void dmanic_auth_begin_payload(struct dmanic_mac *mac, const struct dmanic_key *key,
+			       const void *frame, u64 counter)
+{
+	const struct wire_common *common = frame;
+
+	dmanic_mac_begin(mac, key, DMANIC_MAC_PAYLOAD);
+	dmanic_mac_add_word(mac, be64_to_cpu(common->tag));
+	dmanic_mac_add_word(mac, counter);
 }
 
 /* Which flags a type may have */

@@ -183,7 +183,8 @@ enum dmanic_drop {
  * @payload_crc: CRC32C of the payload, with DMANIC_WIRE_CRC
  * @tag: the receiver's; RESET: the one that is not known
  * @key_id: with DMANIC_WIRE_AUTH: of the key
- * @counter: the same: greater in each frame to the same connection
+ * @counter: the same: greater in each frame of its sender to the same connection, or
+ *	before there is one
  * @payload_mac: the same: the payload's keyed hash
  * @head_mac: the same: the head's, in which that one stands
  */
@@ -199,6 +200,21 @@ struct dmanic_head {
 	u64 counter;
 	u64 payload_mac;
 	u64 head_mac;
+};
+
+/**
+ * struct dmanic_proof - what proves who made a frame
+ * @from: address that it is sent from; is not in the frame
+ * @key_id: of the key
+ * @counter: greater in each frame of its sender to the same connection, or before there is
+ *	one
+ * @payload_mac: see dmanic_auth_begin_payload(); zero when there is no payload
+ */
+struct dmanic_proof {
+	u64 from;
+	u32 key_id;
+	u64 counter;
+	u64 payload_mac;
 };
 
 /**
@@ -399,10 +415,13 @@ u32 dmanic_reset_encode(void *frame, u64 tag, u32 node, u64 incarnation);
 enum dmanic_drop dmanic_reset_decode(const void *frame, const struct dmanic_head *head,
 				     u32 *node, u64 *incarnation);
 u32 dmanic_probe_encode(void *frame, u64 tag);
-u32 dmanic_auth_encode(void *frame, u32 head_length, const struct dmanic_key *key, u32 key_id,
-		       u64 counter, u64 payload_mac);
+u8 dmanic_frame_type(const void *frame);
+u32 dmanic_auth_encode(void *frame, u32 head_length, const struct dmanic_key *key,
+		       const struct dmanic_proof *proof);
 bool dmanic_auth_check(const void *frame, const struct dmanic_head *head,
-		       const struct dmanic_key *key);
+		       const struct dmanic_key *key, u64 from);
+void dmanic_auth_begin_payload(struct dmanic_mac *mac, const struct dmanic_key *key,
+			       const void *frame, u64 counter);
 u32 dmanic_test_encode(void *frame, u64 tag, const struct dmanic_test *test);
 enum dmanic_drop dmanic_test_decode(const void *frame, const struct dmanic_head *head,
 				    struct dmanic_test *test);

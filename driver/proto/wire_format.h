@@ -23,8 +23,9 @@ struct wire_common {
 } __packed;
 
 /*
- * With DMANIC_WIRE_AUTH the head ends with this. The head's hash is of all of the head before
- * it, with zero for head_crc, which is computed of all of it in the end.
+ * With DMANIC_WIRE_AUTH the head ends with this. The head's hash is of its sender's address
+ * and of all of the head before it, with zero for head_crc, which is computed of all of it
+ * in the end.
  */
 struct wire_auth {
 	__be32 key_id;

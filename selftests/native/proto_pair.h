@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "driver/proto/proto.h"
-#include "selftests/native/payload_mac.h"
 
 #include <linux/crc32.h>
 #include <linux/minmax.h>
@@ -36,6 +35,7 @@ struct pair_side {
 	struct dmanic_share share[DMANIC_CLASSES];
 	struct dmanic_flow flow[DMANIC_CLASSES];
 	u64 address;
+	u64 clock;		/* ahead of the other side's */
 	u8 memory[PAIR_MEMORY];
 	u64 placed;		/* bytes */
 	u32 notified;
@@ -229,10 +229,15 @@ static inline u32 pair_payload_crc(const struct dmanic_frame *frame, u32 at, u32
 	return ~__crc32c_le(~0U, (const u8 *)frame->link + at, length);
 }
 
-static inline u64 pair_payload_mac(struct dmanic_host *host, const struct dmanic_frame *frame,
-				   u32 at, u32 length)
+static inline void pair_payload_mac(const struct dmanic_frame *frame, u32 at, u32 length,
+				    struct dmanic_mac *mac)
 {
-	return payload_mac(&host->auth.key, (const u8 *)frame->link + at, length);
+	dmanic_mac_add(mac, (const u8 *)frame->link + at, length);
+}
+
+static inline u64 pair_time_of_day(struct dmanic_host *host)
+{
+	return pair_now + pair_of(host)->clock;
 }
 
 static inline void pair_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
@@ -259,6 +264,7 @@ static const struct dmanic_env pair_env = {
 	.cut = pair_cut,
 	.payload_crc = pair_payload_crc,
 	.payload_mac = pair_payload_mac,
+	.time_of_day = pair_time_of_day,
 	.event = pair_event,
 };
 
@@ -356,6 +362,7 @@ static inline void pair_send(struct pair_side *side, const struct dmanic_out *ou
 {
 	static u8 payload[DMANIC_WIRE_FRAME_MAX], bytes[DMANIC_WIRE_FRAME_MAX + 1024];
 	u32 i, at = 0, from = 0, length, crc, head = out->head_length;
+	struct dmanic_mac mac;
 
 	for (i = 0; i < out->nr_sources; i++) {
 		memcpy(payload + at, (u8 *)out->source[i].xfer->source + out->source[i].at,
@@ -381,10 +388,12 @@ static inline void pair_send(struct pair_side *side, const struct dmanic_out *ou
 		crc = ~__crc32c_le(~0U, payload + from, length);
 		if (out->seal)
 			dmanic_data_seal(bytes, out->crc ? &crc : NULL);
-		if (dmanic_auth_bytes(&side->host))
-			head = dmanic_auth_seal(&side->host, out, bytes,
-						payload_mac(&side->host.auth.key, payload + from,
-							    length));
+		if (dmanic_auth_bytes(&side->host)) {
+			dmanic_auth_begin(&side->host, out, &mac);
+			dmanic_mac_add(&mac, payload + from, length);
+			head = dmanic_auth_seal(&side->host, out, side->address, bytes,
+						length ? &mac : NULL);
+		}
 		memcpy(bytes + head, payload + from, length);
 		pair_keep(side, out->to, bytes, head + length);
 		from += length;

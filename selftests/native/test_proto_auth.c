@@ -294,7 +294,7 @@ static void feed_probe(u64 counter)
 	u32 length;
 
 	out.head_length = dmanic_probe_encode(bytes, pair[1].peer->local_tag);
-	length = dmanic_auth_seal(&pair[0].host, &out, bytes, 0);
+	length = dmanic_auth_seal(&pair[0].host, &out, pair[0].address, bytes, NULL);
 	pair_feed(1, pair[0].address, bytes, length);
 }
 
@@ -365,17 +365,320 @@ TEST(auth__frames_of_an_old_connection_do_nothing)
 	pair_end();
 }
 
+/* A payload that was sent once is of no use in another frame, whatever its sum is */
+TEST(auth__payload_is_of_one_frame)
+{
+	struct dmanic_head first, second;
+	u32 length;
+
+	begin(true);
+	pair_connect();
+	put(0, 100, 0);
+	pair_pump(0);
+	put(1, 100, 0);
+	pair_pump(0);
+	ASSERT_EQ(pair[0].nr_sent, 2);
+	length = pair[0].sent[0].length;
+	ASSERT(!dmanic_head_decode(pair[0].sent[0].bytes, length, length, &first));
+	ASSERT(!dmanic_head_decode(pair[0].sent[1].bytes, pair[0].sent[1].length,
+				   pair[0].sent[1].length, &second));
+	EXPECT(!memcmp(pair[0].sent[0].bytes + first.payload,
+		       pair[0].sent[1].bytes + second.payload, 100));
+	EXPECT(first.payload_mac != second.payload_mac);
+	pair_settle();
+	EXPECT_EQ(pair[0].completed, 2);
+	pair_end();
+}
+
+/* The first frame of a type that side @i sends, out of its list; its bytes are the caller's */
+static struct pair_frame take(u32 i, u8 type)
+{
+	struct pair_frame frame = {};
+	u32 k;
+
+	for (k = 0; k < pair[i].nr_sent && pair_type(i, k) != type; k++)
+		;
+	if (k == pair[i].nr_sent)
+		return frame;
+	frame = pair[i].sent[k];
+	frame.bytes = malloc(frame.length);
+	memcpy(frame.bytes, pair[i].sent[k].bytes, frame.length);
+	return frame;
+}
+
+/* As pair_run(), but what side @i says first of a type is heard by the caller, too */
+static struct pair_frame overhear(u32 i, u8 type)
+{
+	u64 until = pair_now + 100 * PAIR_MS;
+	struct pair_frame frame = {};
+
+	do {
+		u32 k;
+
+		pair_pump(0);
+		pair_pump(1);
+		while (pair[0].nr_sent || pair[1].nr_sent) {
+			if (!frame.bytes)
+				frame = take(i, type);
+			for (k = 0; k < 2; k++) {
+				if (!pair[k].nr_sent)
+					continue;
+				pair_deliver(k, 0);
+				pair_drop(k, 0);
+			}
+		}
+	} while (pair_tick(until));
+	return frame;
+}
+
+static void restart(u32 i, u64 incarnation)
+{
+	pair_keyed = true;
+	pair_start(i, incarnation, (struct dmanic_proto_config) { .mtu = MTU });
+	pair_keyed = false;
+}
+
+/* Each frame of the handshake, sent on by somebody else: he learns and moves nothing */
+TEST(auth__handshake_from_elsewhere_is_nobodys)
+{
+	static const u8 types[] = { DMANIC_WIRE_HELLO, DMANIC_WIRE_INIT, DMANIC_WIRE_ANSWER };
+	struct pair_frame heard;
+	u32 i, to;
+	u64 wrong;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		to = types[i] != DMANIC_WIRE_ANSWER;
+		begin(true);
+		put(0, 100, 0);
+		/* It gets there from nowhere else */
+		pair_pump(0);
+		if (types[i] != DMANIC_WIRE_HELLO)
+			pair_deliver(0, 0);
+		while (!(heard = take(!to, types[i])).bytes) {
+			ASSERT(pair[0].nr_sent + pair[1].nr_sent);
+			if (pair[1].nr_sent) {
+				pair_deliver(1, 0);
+				pair_drop(1, 0);
+			} else {
+				pair_deliver(0, 0);
+				pair_drop(0, 0);
+			}
+		}
+		wrong = dropped(to, DMANIC_DROP_AUTH);
+		pair_feed(to, 666, heard.bytes, heard.length);
+		EXPECT_EQ(dropped(to, DMANIC_DROP_AUTH), wrong + 1);
+		EXPECT(pair[to].peer->address != 666);
+		pair_settle();
+		EXPECT_EQ(pair[0].completed, 1);
+		free(heard.bytes);
+		pair_end();
+	}
+}
+
+/* An INIT, a thousand times: no answer, no doubt, and others connect at once */
+TEST(auth__replayed_inits_keep_nobody_from_connecting)
+{
+	struct pair_frame heard;
+	u32 i, sent;
+
+	begin(true);
+	put(0, 100, 0);
+	heard = overhear(0, DMANIC_WIRE_INIT);
+	ASSERT(heard.bytes);
+	EXPECT_EQ(pair[0].completed, 1);
+	/* Also when the connection is over */
+	pair_run(20000 * PAIR_MS);
+	dmanic_peer_forget(pair[1].peer);
+	sent = pair[1].nr_sent;
+	for (i = 0; i < 1000; i++)
+		pair_feed(1, heard.from, heard.bytes, heard.length);
+	EXPECT_EQ(pair[1].nr_sent, sent);
+	EXPECT_EQ(dropped(1, DMANIC_DROP_REPLAY), 1000);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_CLOSED);
+	restart(0, pair_now);
+	put(1, 100, 200);
+	pair_settle();
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[1].status, 0);
+	free(heard.bytes);
+	pair_end();
+}
+
+/* What is said with DONE is answered: once */
+TEST(auth__replayed_answers_are_not_answered)
+{
+	struct pair_frame heard;
+	u32 i;
+
+	begin(true);
+	put(0, 100, 0);
+	heard = overhear(0, DMANIC_WIRE_ANSWER);
+	ASSERT(heard.bytes);
+	ASSERT_EQ(pair[1].nr_sent, 0);
+	for (i = 0; i < 100; i++) {
+		pair_feed(1, heard.from, heard.bytes, heard.length);
+		pair_pump(1);
+	}
+	EXPECT_EQ(pair[1].nr_sent, 0);
+	EXPECT_EQ(dropped(1, DMANIC_DROP_REPLAY), 100);
+	free(heard.bytes);
+	pair_end();
+}
+
+/* What a node said before it started again is not taken for a rival's */
+TEST(auth__own_frames_of_before_are_no_rivals)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+	struct pair_frame heard;
+	u32 events;
+
+	begin(true);
+	dmanic_host_hello(&pair[0].host, &out);
+	pair_send(&pair[0], &out);
+	heard = take(0, DMANIC_WIRE_HELLO);
+	ASSERT(heard.bytes);
+	pair_run(10 * PAIR_MS);
+	restart(0, pair_now);
+	events = pair[0].events;
+	pair_feed(0, heard.from, heard.bytes, heard.length);
+	EXPECT_EQ(pair[0].events, events);
+	EXPECT_EQ(pair[0].nr_sent, 0);
+	EXPECT_EQ(dropped(0, DMANIC_DROP_REPLAY), 1);
+	free(heard.bytes);
+	pair_end();
+}
+
+/* One whose clock was put back is heard when it is right again, or when the key is set anew */
+TEST(auth__node_whose_clock_was_put_back)
+{
+	begin(true);
+	pair[0].clock = 3600ULL * 1000 * PAIR_MS;
+	put(0, 100, 0);
+	pair_settle();
+	EXPECT_EQ(pair[0].completed, 1);
+	restart(0, pair_now);
+	put(1, 100, 0);
+	pair_run(4000 * PAIR_MS);
+	EXPECT_EQ(xfer[1].status, DMANIC_STATUS_PEER_DEAD);
+	EXPECT(dropped(1, DMANIC_DROP_REPLAY) > 2);
+	pair[0].clock = 7200ULL * 1000 * PAIR_MS;
+	put(2, 100, 0);
+	pair_run(100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 2);
+	EXPECT_EQ(xfer[2].status, 0);
+	restart(0, pair_now);
+	dmanic_peer_forget(pair[1].peer);
+	pair_set_key(1, 0x5eed, 7, MTU, 0);
+	dmanic_peer_rekeyed(pair[1].peer);
+	put(3, 100, 0);
+	pair_run(100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[3].status, 0);
+	pair_end();
+}
+
+/* HELLO or INIT of a node, made with the key */
+static void feed_asking(u8 type, u32 node, u64 from, u64 counter)
+{
+	struct dmanic_hello hello = {
+		.node = node, .to = 1, .incarnation = 5, .mtu = MTU, .operations = 16,
+		.version_min = DMANIC_WIRE_MIN, .version_max = DMANIC_WIRE_MAX,
+		.tag = type == DMANIC_WIRE_INIT ? 77 : 0, .window = 65536,
+	};
+	struct dmanic_out out = { .counter = counter };
+	u8 bytes[DMANIC_WIRE_PULL_MAX];
+	u32 length;
+
+	out.head_length = dmanic_hello_encode(bytes, type, 0, 0, &hello);
+	length = dmanic_auth_seal(&pair[0].host, &out, from, bytes, NULL);
+	pair_feed(1, from, bytes, length);
+}
+
+/* What is repeated of nodes that are not known here takes nothing from those that are */
+TEST(auth__known_nodes_are_answered_whatever_others_ask)
+{
+	static const u8 types[] = { DMANIC_WIRE_HELLO, DMANIC_WIRE_INIT };
+	u32 i, k, sent;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		begin(true);
+		for (k = 0; k < 1000; k++)
+			feed_asking(types[i], 9, 555, pair_now);
+		EXPECT(dropped(1, DMANIC_DROP_RATE) > 900);
+		sent = pair[1].nr_sent;
+		feed_asking(types[i], 0, pair[0].address, pair_now);
+		EXPECT_EQ(pair[1].nr_sent, sent + 1);
+		pair_end();
+	}
+}
+
+/* ---- what is longer than a frame of the wire ---- */
+
+static void begin_large(void)
+{
+	u32 i;
+
+	begin(false);
+	for (i = 0; i < 2; i++)
+		pair_set_key(i, 0x5eed, 7, MTU, 9000);
+}
+
+/* Nobody can cut it: one that arrives whole is to show that others do, too */
+TEST(auth__large_frames_are_sent_when_one_was_seen_to_arrive)
+{
+	begin_large();
+	pair_whole = true;
+	put(0, 100, 0);
+	pair_pump(0);
+	EXPECT_EQ(pair[0].peer->super, pair[0].peer->mtu);
+	pair_settle();
+	EXPECT(pair[0].peer->super > 2 * MTU);
+	put(1, 20000, 0);
+	pair_pump(0);
+	EXPECT(pair[0].sent[0].length > 2 * MTU);
+	pair_settle();
+	EXPECT_EQ(pair[0].completed, 2);
+	EXPECT(!memcmp(pair[1].memory, source, 20000));
+	EXPECT(!dmanic_peer_degraded(pair[0].peer));
+	pair_whole = false;
+	pair_end();
+}
+
+/* Where they are lost nothing is lost of data, and nobody is told of a bad way */
+TEST(auth__large_frames_that_get_lost_cost_nothing)
+{
+	u32 i;
+
+	begin_large();
+	pair_uncut = true;
+	for (i = 0; i < 20; i++) {
+		put(i, 20000, 0);
+		pair_run(PAIR_MS);
+		EXPECT_EQ(pair[0].completed, i + 1);
+	}
+	pair_run(5000 * PAIR_MS);
+	EXPECT_EQ(pair[0].host.stats.lost, 0);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_FOUND);
+	EXPECT(!dmanic_peer_degraded(pair[0].peer));
+	EXPECT_EQ(pair[0].peer->super, pair[0].peer->mtu);
+	EXPECT_EQ(pair[0].peer->path.carried, pair[0].peer->mtu);
+	pair_uncut = false;
+	pair_end();
+}
+
 /* ---- who guesses ---- */
 
-static void feed_guess(u64 tag)
+static void feed_guess(u64 from, u64 tag)
 {
+	struct dmanic_proof proof = { .from = from, .key_id = 7, .counter = 1 };
 	struct dmanic_key key = { { pair_now, 3 } };
 	u8 bytes[DMANIC_WIRE_PULL_MAX];
 	u32 length;
 
 	length = dmanic_probe_encode(bytes, tag);
-	length = dmanic_auth_encode(bytes, length, &key, 7, 1, 0);
-	pair_feed(1, 555, bytes, length);
+	length = dmanic_auth_encode(bytes, length, &key, &proof);
+	pair_feed(1, from, bytes, length);
 }
 
 /* A thousand at once and a hundred in each ms; nobody who is connected waits for that */
@@ -387,34 +690,53 @@ TEST(auth__guesses_are_limited)
 	begin(true);
 	pair_connect();
 	wrong = dropped(1, DMANIC_DROP_AUTH);
-	for (i = 0; i < 5000; i++)
-		feed_guess(9);
-	EXPECT_EQ(dropped(1, DMANIC_DROP_AUTH), wrong + 1024);
-	EXPECT_EQ(dropped(1, DMANIC_DROP_RATE), 5000 - 1024);
+	for (i = 0; i < 1024 + 16 * 100; i++)
+		feed_guess(555, 9);
+	/* One of 16 beyond is looked at, or who shares the allowance would never be */
+	EXPECT_EQ(dropped(1, DMANIC_DROP_AUTH), wrong + 1024 + 100);
+	EXPECT_EQ(dropped(1, DMANIC_DROP_RATE), 15 * 100);
 	put(0, 5000, 0);
 	pair_settle();
 	EXPECT_EQ(pair[0].completed, 1);
 	wrong = dropped(1, DMANIC_DROP_AUTH);
 	pair_now += PAIR_MS;
-	for (i = 0; i < 1000; i++)
-		feed_guess(9);
-	EXPECT_EQ(dropped(1, DMANIC_DROP_AUTH), wrong + 100);
+	for (i = 0; i < 100 + 16 * 10; i++)
+		feed_guess(555, 9);
+	EXPECT_EQ(dropped(1, DMANIC_DROP_AUTH), wrong + 100 + 10);
 	pair_end();
 }
 
-/* Who has the right one is looked at, as long as others do not guess faster than that */
+/* However fast, and under whatever names: who has the right one is looked at */
 TEST(auth__guesses_do_not_keep_others_from_connecting)
 {
-	u32 i;
+	u32 i, k;
 
 	begin(true);
 	put(0, 100, 0);
-	for (i = 0; i < 100 && pair[0].completed < 1; i++) {
-		feed_guess(i);
-		feed_guess(i);
+	for (i = 0; i < 500 && pair[0].completed < 1; i++) {
+		for (k = 0; k < 3000; k++)
+			feed_guess(k % 2 ? pair[0].address : pair_random(NULL), i);
 		pair_run(PAIR_MS);
 	}
 	EXPECT_EQ(pair[0].completed, 1);
 	EXPECT_EQ(xfer[0].status, 0);
+	pair_end();
+}
+
+/* And who is elsewhere does not even notice */
+TEST(auth__guesses_of_one_address_do_not_count_for_others)
+{
+	u64 rate;
+	u32 i;
+
+	begin(true);
+	for (i = 0; i < 5000; i++)
+		feed_guess(555, 9);
+	rate = dropped(1, DMANIC_DROP_RATE);
+	EXPECT(rate > 3000);
+	put(0, 100, 0);
+	pair_settle();
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(dropped(1, DMANIC_DROP_RATE), rate);
 	pair_end();
 }

@@ -39,6 +39,12 @@ static u64 field(u32 at, u32 bytes)
 }
 
 static const struct dmanic_key key = { { 0x0123456789abcdef, 0xfedcba9876543210 } };
+static const struct dmanic_proof proof = {
+	.from = 0x0200c0ffee01,
+	.key_id = 4,
+	.counter = 0x123456789abcdef0ULL,
+	.payload_mac = 6,
+};
 
 static const struct dmanic_hello sample = {
 	.node = 0x01020304, .to = 0x05060708, .incarnation = 0x1112131415161718,
@@ -127,18 +133,18 @@ TEST(wire__first_four_types_are_of_all_versions)
 	EXPECT_EQ(changed(1, DMANIC_WIRE_HELLO, length + 1), DMANIC_DROP_TYPE);
 	/* Who made them is proven in all */
 	frame[0] = 9;
-	length = dmanic_auth_encode(frame, length, &key, 4, 5, 6);
+	length = dmanic_auth_encode(frame, length, &key, &proof);
 	EXPECT_EQ(changed(0, 9, length + 1), DMANIC_DROP_NONE);
 	EXPECT_EQ(head.flags, DMANIC_WIRE_REPLY | DMANIC_WIRE_AUTH);
 	EXPECT_EQ(head.head_length, 64);
-	EXPECT(dmanic_auth_check(frame, &head, &key));
+	EXPECT(dmanic_auth_check(frame, &head, &key, proof.from));
 }
 
 TEST(wire__auth)
 {
 	u32 length = dmanic_probe_encode(frame, 7), i;
 
-	length = dmanic_auth_encode(frame, length, &key, 4, 0x123456789abcdef0ULL, 6);
+	length = dmanic_auth_encode(frame, length, &key, &proof);
 	ASSERT_EQ(length, 56);
 	ASSERT_EQ(decode(length), 0);
 	EXPECT_EQ(head.flags, DMANIC_WIRE_AUTH);
@@ -152,13 +158,15 @@ TEST(wire__auth)
 	EXPECT_EQ(field(40, 8), 6);
 	EXPECT_EQ(head.payload_mac, 6);
 	EXPECT(field(48, 8) == head.head_mac);
-	EXPECT(dmanic_auth_check(frame, &head, &key));
+	EXPECT(dmanic_auth_check(frame, &head, &key, proof.from));
 	for (i = 0; i < 128; i++) {
 		struct dmanic_key other = key;
 
 		other.word[i / 64] ^= 1ULL << i % 64;
-		EXPECT(!dmanic_auth_check(frame, &head, &other));
+		EXPECT(!dmanic_auth_check(frame, &head, &other, proof.from));
 	}
+	for (i = 0; i < 48; i++)
+		EXPECT(!dmanic_auth_check(frame, &head, &key, proof.from ^ 1ULL << i));
 	EXPECT_EQ(changed(31, 1, length), DMANIC_DROP_TYPE);
 	frame[31] = 0;
 	for (i = 24; i < 56; i++)
@@ -542,7 +550,7 @@ static u32 frame_of_kind(u32 kind)
 		return dmanic_tested_encode(frame, 3, &tested);
 	case 7:
 		at = dmanic_probe_encode(frame, 7);
-		return dmanic_auth_encode(frame, at, &key, 1, 2, 0);
+		return dmanic_auth_encode(frame, at, &key, &proof);
 	case 8:
 		at = dmanic_record_encode(frame, dmanic_data_begin(frame, true), &samples[0]);
 		dmanic_told_encode(frame, &ack);

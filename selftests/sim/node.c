@@ -401,12 +401,18 @@ static u32 node_payload_crc(const struct dmanic_frame *frame, u32 at, u32 length
 	return ~__crc32c_le(~0U, payload->bytes + at, length);
 }
 
-static u64 node_payload_mac(struct dmanic_host *host, const struct dmanic_frame *frame, u32 at,
-			    u32 length)
+static void node_payload_mac(const struct dmanic_frame *frame, u32 at, u32 length,
+			     struct dmanic_mac *mac)
 {
 	const struct sim_payload *payload = frame->link;
 
-	return payload_mac(&host->auth.key, payload->bytes + at, length);
+	dmanic_mac_add(mac, payload->bytes + at, length);
+}
+
+static u64 node_time_of_day(struct dmanic_host *host)
+{
+	(void)host;
+	return sim.now;
 }
 
 static void node_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
@@ -433,6 +439,7 @@ const struct dmanic_env sim_env = {
 	.cut = node_cut,
 	.payload_crc = node_payload_crc,
 	.payload_mac = node_payload_mac,
+	.time_of_day = node_time_of_day,
 	.event = node_event,
 };
 

@@ -20,7 +20,6 @@
 #include <stdio.h>
 
 #include "driver/proto/proto.h"
-#include "selftests/native/payload_mac.h"
 
 #define SIM_DEPTH	8	/* operations of a flow at once, at most */
 #define SIM_SHARES	3	/* one is urgent; bulk flows have the others */

@@ -232,7 +232,7 @@ static void frame_answer(struct sim_node *node, const struct dmanic_out *out)
 	u32 length;
 
 	memcpy(frame, out->head, out->head_length);
-	length = dmanic_auth_seal(&node->host, out, frame, 0);
+	length = dmanic_auth_seal(&node->host, out, node->id, frame, NULL);
 	frame_route(node, out, frame, length, length, false);
 }
 
@@ -242,6 +242,7 @@ static void frame_send(struct sim_peer *peer, const struct dmanic_out *out)
 	static u8 payload[DMANIC_WIRE_FRAME_MAX], frame[DMANIC_WIRE_FRAME_MAX];
 	u32 i, at = 0, from = 0, length, head = out->head_length, crc;
 	struct dmanic_host *host = &peer->node->host;
+	struct dmanic_mac mac;
 	bool change = false;
 
 	for (i = 0; i < out->nr_sources; i++) {
@@ -267,10 +268,12 @@ static void frame_send(struct sim_peer *peer, const struct dmanic_out *out)
 		crc = ~__crc32c_le(~0U, payload + from, length);
 		if (out->seal)
 			dmanic_data_seal(frame, out->crc ? &crc : NULL);
-		if (dmanic_auth_bytes(host))
-			head = dmanic_auth_seal(host, out, frame,
-						payload_mac(&host->auth.key, payload + from,
-							    length));
+		if (dmanic_auth_bytes(host)) {
+			dmanic_auth_begin(host, out, &mac);
+			dmanic_mac_add(&mac, payload + from, length);
+			head = dmanic_auth_seal(host, out, peer->node->id, frame,
+						length ? &mac : NULL);
+		}
 		memcpy(frame + head, payload + from, length);
 		SIM_CHECK(head + length <= sim.config.mtu, "a frame has %u bytes",
 			  head + length);

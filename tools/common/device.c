@@ -216,8 +216,8 @@ struct device_trouble device_trouble(const struct device *device, const char *ro
 			"is a port of another device, which gets all its frames",
 			"ip link set nomaster dev "
 		};
-	if (mtu >= 0 && mtu < 512)
-		return (struct device_trouble){ "has an MTU below 512",
+	if (mtu >= 0 && mtu < 544)
+		return (struct device_trouble){ "has an MTU below 544",
 						"ip link set mtu 1500 dev " };
 	return (struct device_trouble){ "has no carrier: is the other end up?",
 					"ip link show dev " };

@@ -327,6 +327,14 @@ void plan_free(struct plan *plan)
 
 /* ---- what there is ---- */
 
+/* As the driver numbers keys: 0 is none */
+static uint64_t request_key_id(const struct request *request)
+{
+	if (!strcmp(request->key, "none"))
+		return 0;
+	return request_has(request, KEYWORD_KEY_ID) ? request->number[KEYWORD_KEY_ID] : 1;
+}
+
 /* What was not asked for is as the driver has it */
 static bool ether_is(const struct request *request, const struct device *device)
 {
@@ -339,11 +347,9 @@ static bool ether_is(const struct request *request, const struct device *device)
 		{ KEYWORD_ETHERTYPE, DMANIC_A_ETHERTYPE },
 		{ KEYWORD_DEAD, DMANIC_A_DEAD_NS },
 	};
-	uint64_t key_id = request_has(request, KEYWORD_KEY_ID) ?
-				  request->number[KEYWORD_KEY_ID] : 1;
 	size_t i;
 
-	if (request->key && device->number[DMANIC_A_KEY_ID] != key_id)
+	if (request->key && device->number[DMANIC_A_KEY_ID] != request_key_id(request))
 		return false;
 	for (i = 0; i < sizeof(members) / sizeof(*members); i++)
 		if (request_has(request, members[i].keyword) &&

@@ -12,5 +12,6 @@
 #define be32_to_cpu(x)	be32toh(x)
 #define be64_to_cpu(x)	be64toh(x)
 #define le64_to_cpu(x)	le64toh(x)
+#define cpu_to_le64(x)	htole64(x)
 
 #endif /* SHIM_BYTEORDER_H */
