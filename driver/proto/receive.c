@@ -8,19 +8,23 @@
  * it was done, and noted.
  */
 #include <linux/minmax.h>
+#include <linux/nospec.h>
 #include <linux/string.h>
 
 #include "internal.h"
 
 /* Ids of which operations a record names: the other side's, or ours */
-static bool receive_id_ok(const struct dmanic_peer *peer,
-			  const struct dmanic_record *record)
+static bool receive_id_ok(const struct dmanic_peer *peer, struct dmanic_record *record)
 {
-	u32 number = record->op & 0xffff;
+	u32 number = record->op & 0xffff, nr = peer->their_operations;
 
 	if (record->type == DMANIC_RECORD_DATA || dmanic_record_result(record->type))
-		return number < dmanic_peer_config(peer)->operations;
-	return number < peer->their_operations;
+		nr = dmanic_peer_config(peer)->operations;
+	if (number >= nr)
+		return false;
+	/* It is an index from here on; in speculation, too */
+	record->op ^= number ^ array_index_nospec(number, nr);
+	return true;
 }
 
 /* The whole frame makes sense, and is in host->record; @end: behind its last unit */

@@ -7,6 +7,7 @@
  */
 #include <asm/byteorder.h>
 #include <linux/build_bug.h>
+#include <linux/nospec.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 
@@ -205,6 +206,7 @@ enum dmanic_drop dmanic_head_decode(const void *frame, u32 linear, u32 length,
 	if (common->version < DMANIC_WIRE_MIN || common->version > DMANIC_WIRE_MAX) {
 		if (!head->type || head->type > DMANIC_WIRE_REFUSE)
 			return DMANIC_DROP_VERSION;
+		head->type = array_index_nospec(head->type, DMANIC_WIRE_TYPES);
 		/* What a later version adds is nothing to us */
 		head->flags &= wire_flags[head->type] | DMANIC_WIRE_AUTH;
 		return head->flags & DMANIC_WIRE_AUTH ? wire_auth_decode(frame, head) :
@@ -212,6 +214,7 @@ enum dmanic_drop dmanic_head_decode(const void *frame, u32 linear, u32 length,
 	}
 	if (!head->type || head->type >= DMANIC_WIRE_TYPES || common->reserved)
 		return DMANIC_DROP_TYPE;
+	head->type = array_index_nospec(head->type, DMANIC_WIRE_TYPES);
 	if (head->flags & ~(wire_flags[head->type] | DMANIC_WIRE_AUTH))
 		return DMANIC_DROP_TYPE;
 	if (head->type != DMANIC_WIRE_DATA && head->type != DMANIC_WIRE_TEST &&

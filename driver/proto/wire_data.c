@@ -9,6 +9,7 @@
 #include <asm/byteorder.h>
 #include <linux/build_bug.h>
 #include <linux/limits.h>
+#include <linux/nospec.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 
@@ -465,18 +466,21 @@ enum dmanic_drop dmanic_record_decode(const void *frame, const struct dmanic_hea
 	const void *from = (const u8 *)frame + *at;
 	const struct wire_record *wire = from;
 	__be32 reserved;
+	u8 type;
 
 	if (*at > head->head_length || head->head_length - *at < sizeof(*wire))
 		return DMANIC_DROP_SHORT;
-	if (!wire->type || wire->type >= DMANIC_RECORD_TYPES || wire->reserved ||
-	    wire->flags & ~record_flags[wire->type] ||
-	    (wire->opcode && wire->type != DMANIC_RECORD_ATOMIC &&
-	     wire->type != DMANIC_RECORD_LOOKUP))
+	type = wire->type;
+	if (!type || type >= DMANIC_RECORD_TYPES)
 		return DMANIC_DROP_TYPE;
-	if (head->head_length - *at < record_size[wire->type])
+	type = array_index_nospec(type, DMANIC_RECORD_TYPES);
+	if (wire->reserved || wire->flags & ~record_flags[type] ||
+	    (wire->opcode && type != DMANIC_RECORD_ATOMIC && type != DMANIC_RECORD_LOOKUP))
+		return DMANIC_DROP_TYPE;
+	if (head->head_length - *at < record_size[type])
 		return DMANIC_DROP_SHORT;
 	memset(record, 0, sizeof(*record));
-	record->type = wire->type;
+	record->type = type;
 	record->flags = wire->flags;
 	record->opcode = wire->opcode;
 	record->op = be32_to_cpu(wire->op);
