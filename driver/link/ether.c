@@ -56,12 +56,13 @@ static void ether_tell(struct dmanic_node *node, struct dmanic_ether_info *info)
 		en->info.ifindex = port->dev->ifindex;
 		en->info.mtu = READ_ONCE(port->dev->mtu);
 		en->info.down = port->down;
+		/* They change under both locks */
+		en->info.keyed = en->host.auth.on;
+		en->info.key_id = en->host.auth.id;
 	}
 	*info = en->info;
 	spin_lock_bh(&en->lock);
 	info->rival_ns = ether_age(en->rival_at);
-	info->keyed = en->host.auth.on;
-	info->key_id = en->host.auth.id;
 	/* See dmanic_ether_set_mtu() */
 	if (info->keyed && info->path != DMANIC_PATH_WHOLE)
 		info->path = DMANIC_PATH_NONE;

@@ -79,6 +79,16 @@
 #define ETHER_BATCH		16U
 
 /**
+ * struct ether_frame - a frame that came, as struct dmanic_frame has it
+ * @skb: it
+ * @own: a copy that nobody else writes to, or NULL; see dmanic_ether_frame_own()
+ */
+struct ether_frame {
+	struct sk_buff *skb;
+	struct sk_buff *own;
+};
+
+/**
  * struct ether_port - a network device, and nodes on it
  * @entry: in the list of ports, under dmanic_nodes_lock; readers use RCU
  * @dev: the device
@@ -354,7 +364,15 @@ bool dmanic_ether_frame_send(struct ether_port *port, struct sk_buff *skb);
 u32 dmanic_ether_frame_crc(const struct sk_buff *skb, u32 at, u32 length);
 void dmanic_ether_frame_mac(const struct sk_buff *skb, u32 at, u32 length,
 			    struct dmanic_mac *mac);
-struct sk_buff *dmanic_ether_frame_own(const struct sk_buff *skb);
+bool dmanic_ether_frame_own(struct ether_frame *frame);
+
+/* The bytes of a frame that came */
+static inline const struct sk_buff *dmanic_ether_bytes(const struct dmanic_frame *frame)
+{
+	const struct ether_frame *link = frame->link;
+
+	return link->own ?: link->skb;
+}
 
 /* ether_receive.c */
 DECLARE_PER_CPU(struct ether_node *, dmanic_ether_receiving);

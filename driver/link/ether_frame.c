@@ -266,16 +266,8 @@ static void frame_prove(struct ether_node *en, struct sk_buff *skb,
 	dmanic_auth_seal(&en->host, out, from, skb->data, out->payload_length ? &mac : NULL);
 }
 
-/**
- * dmanic_ether_frame_own() - a frame whose bytes nobody else can change
- * @skb: one that came; its head is contiguous
- *
- * What others of this machine send may be pages that they write to: between the look at a
- * payload's proof and the copy into a segment it is to stay what it was.
- *
- * Return: a copy, or NULL: no memory.
- */
-struct sk_buff *dmanic_ether_frame_own(const struct sk_buff *skb)
+/* Not inline: test_key looks whether it is called */
+static noinline struct sk_buff *frame_own(const struct sk_buff *skb)
 {
 	u32 head = skb_headlen(skb), rest = skb->len - head, done;
 	struct sk_buff *own;
@@ -298,6 +290,23 @@ struct sk_buff *dmanic_ether_frame_own(const struct sk_buff *skb)
 	own->data_len = rest;
 	own->len += rest;
 	return own;
+}
+
+/**
+ * dmanic_ether_frame_own() - from now on nobody else changes a frame's bytes
+ * @frame: one that came; its head is contiguous, and was copied
+ *
+ * What others of this machine send may be pages that they write to: between the look at a
+ * payload's proof and the copy into a segment it is to stay what it was. Whose pages they
+ * are cannot be told, so those that a device filled are copied, too.
+ *
+ * Return: false: no memory for that.
+ */
+bool dmanic_ether_frame_own(struct ether_frame *frame)
+{
+	if (!frame->own && skb_is_nonlinear(frame->skb))
+		frame->own = frame_own(frame->skb);
+	return frame->own || !skb_is_nonlinear(frame->skb);
 }
 
 /* The device takes the frame as it is */

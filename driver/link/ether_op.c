@@ -579,14 +579,15 @@ void dmanic_ether_place_read(struct dmanic_peer *peer, struct dmanic_xfer *xfer,
 
 	if (!xfer->block) {
 		position += ether_is_list(op) ? eop->local : op->local_offset;
-		dmanic_ether_copy(op->mem, position, frame->link, at, length);
+		dmanic_ether_copy(op->mem, position, dmanic_ether_bytes(frame), at,
+				  length);
 		return;
 	}
 	for (; length; length -= some) {
 		nr = div64_u64_rem(position, op->block, &within);
 		some = min_t(u64, length, op->block - within);
 		dmanic_ether_copy(op->mem, op->local_offset + nr * op->local_stride + within,
-				  frame->link, at, some);
+				  dmanic_ether_bytes(frame), at, some);
 		position += some;
 		at += some;
 	}

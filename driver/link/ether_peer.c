@@ -526,18 +526,28 @@ static void env_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
 
 static u32 env_payload_crc(const struct dmanic_frame *frame, u32 at, u32 length)
 {
-	return dmanic_ether_frame_crc(frame->link, at, length);
+	return dmanic_ether_frame_crc(dmanic_ether_bytes(frame), at, length);
 }
 
-static void env_payload_mac(const struct dmanic_frame *frame, u32 at, u32 length,
+static bool env_payload_mac(const struct dmanic_frame *frame, u32 at, u32 length,
 			    struct dmanic_mac *mac)
 {
-	dmanic_ether_frame_mac(frame->link, at, length, mac);
+	if (!dmanic_ether_frame_own(frame->link))
+		return false;
+	dmanic_ether_frame_mac(dmanic_ether_bytes(frame), at, length, mac);
+	return true;
 }
 
+/* Of this machine, so that a node that is made anew goes on where it was when clocks go back */
 static u64 env_time_of_day(struct dmanic_host *host)
 {
-	return ktime_get_real_ns();
+	static atomic64_t newest = ATOMIC64_INIT(0);
+	s64 old = atomic64_read(&newest), now;
+
+	do {
+		now = max_t(s64, ktime_get_real_ns(), old + 1);
+	} while (!atomic64_try_cmpxchg(&newest, &old, now));
+	return now;
 }
 
 const struct dmanic_env dmanic_ether_env = {

@@ -45,19 +45,6 @@ static void receive_answer(struct ether_node *en, struct dmanic_peer *peer)
 	__skb_queue_tail(&en->answers, skb);
 }
 
-/* Under the node's lock */
-static void receive_frame(struct ether_node *en, const struct dmanic_frame *frame)
-{
-	struct dmanic_peer *peer;
-
-	this_cpu_write(dmanic_ether_receiving, en);
-	peer = dmanic_host_receive(&en->host, frame, ktime_get_ns(), &en->out);
-	if (en->out.head_length)
-		receive_answer(en, peer);
-	if (peer)
-		dmanic_ether_wake(to_ether_peer(peer));
-}
-
 /**
  * dmanic_ether_receive() - a frame came
  * @en: for this node; softirqs are off
@@ -67,27 +54,26 @@ static void receive_frame(struct ether_node *en, const struct dmanic_frame *fram
  */
 void dmanic_ether_receive(struct ether_node *en, struct sk_buff *skb)
 {
+	struct ether_frame link = { .skb = skb };
 	struct dmanic_frame frame = {
 		.from = ether_addr_to_u64(eth_hdr(skb)->h_source),
 		.head = skb->data,
 		.linear = skb_headlen(skb),
 		.length = skb->len,
-		.link = skb,
+		.link = &link,
 	};
-	struct sk_buff *own = NULL;
+	struct dmanic_peer *peer;
 
 	spin_lock_bh(&en->lock);
 	if (en->stopped)
 		goto out_unlock;
-	if (dmanic_auth_bytes(&en->host) && skb_is_nonlinear(skb)) {
-		own = dmanic_ether_frame_own(skb);
-		if (!own)
-			goto out_unlock;
-		frame.head = own->data;
-		frame.link = own;
-	}
-	receive_frame(en, &frame);
+	this_cpu_write(dmanic_ether_receiving, en);
+	peer = dmanic_host_receive(&en->host, &frame, ktime_get_ns(), &en->out);
+	if (en->out.head_length)
+		receive_answer(en, peer);
+	if (peer)
+		dmanic_ether_wake(to_ether_peer(peer));
 out_unlock:
 	spin_unlock_bh(&en->lock);
-	consume_skb(own);
+	consume_skb(link.own);
 }

@@ -121,7 +121,8 @@ u32 dmanic_ether_place(struct dmanic_peer *peer, const struct dmanic_record *rec
 	if (status)
 		goto out_unlock;
 	if (record->type == DMANIC_RECORD_STRIDED) {
-		status = target_place_strided(export, record, skip, frame->link, at, length);
+		status = target_place_strided(export, record, skip, dmanic_ether_bytes(frame),
+					      at, length);
 		goto out_unlock;
 	}
 	status = DMANIC_STATUS_BOUNDS;
@@ -129,7 +130,7 @@ u32 dmanic_ether_place(struct dmanic_peer *peer, const struct dmanic_record *rec
 		goto out_unlock;
 	status = dmanic_target_allow(export, DMANIC_RIGHT_WRITE, offset, length);
 	if (!status)
-		dmanic_ether_copy(export->mem, offset, frame->link, at, length);
+		dmanic_ether_copy(export->mem, offset, dmanic_ether_bytes(frame), at, length);
 out_unlock:
 	rcu_read_unlock();
 	return dmanic_target_refused(target_node(peer), status);

@@ -18,10 +18,14 @@
 
 #include "internal.h"
 
-/* Wrong frames that are looked at, of those who are not connected; and in what time one more */
-#define AUTH_GUESSES		1024U
-#define AUTH_GUESS_NS		10000ULL
-/* Who shares his allowance with who guesses is looked at, too, one time of so many */
+/*
+ * Wrong frames that are looked at, of those who are not connected, and in what time one more:
+ * a million a second, or one guess in 300,000 years. Their source address may be another's,
+ * so that no address has a part of its own; who knows the key is not to notice.
+ */
+#define AUTH_GUESSES		4096U
+#define AUTH_GUESS_NS		1000ULL
+/* Of what is beyond that one of so many */
 #define AUTH_BEYOND		16U
 
 /**
@@ -35,14 +39,31 @@
 void dmanic_host_set_key(struct dmanic_host *host, const struct dmanic_key *key, u32 id)
 {
 	struct dmanic_auth *auth = &host->auth;
-	u32 i;
 
 	auth->on = key;
 	auth->id = key ? id : 0;
 	auth->key = key ? *key : (struct dmanic_key) {};
 	auth->salt = host->env->random(host);
-	for (i = 0; i < DMANIC_GUESSERS; i++)
-		auth->guesses[i].left = AUTH_GUESSES;
+	auth->guesses.left = AUTH_GUESSES;
+	/* What is older was of this node before it started */
+	auth->rival = host->config.incarnation;
+}
+
+/**
+ * dmanic_auth_stranger() - to which group of strangers does a node belong
+ * @host: this node
+ * @from: address of the other one
+ *
+ * With a key an address is of who made the frame. So those whose frames somebody repeats do
+ * not take the answers of all others.
+ *
+ * Return: below DMANIC_STRANGERS; without a key 0.
+ */
+u32 dmanic_auth_stranger(const struct dmanic_host *host, u64 from)
+{
+	u64 mixed = (from ^ host->auth.salt) * 0x9e3779b97f4a7c15ULL;
+
+	return host->auth.on ? (u32)(mixed >> 32) % DMANIC_STRANGERS : 0;
 }
 
 /**
@@ -104,23 +125,17 @@ u32 dmanic_auth_seal(const struct dmanic_host *host, const struct dmanic_out *ou
 	return dmanic_auth_encode(head, out->head_length, &host->auth.key, &proof);
 }
 
-static struct dmanic_allowance *auth_guesser(struct dmanic_auth *auth, u64 from)
-{
-	u64 mixed = (from ^ auth->salt) * 0x9e3779b97f4a7c15ULL;
-
-	return &auth->guesses[(mixed >> 32) % DMANIC_GUESSERS];
-}
-
 /* Of who is not connected so many are looked at; wrong ones of others show who they are of */
-static bool auth_may_look(struct dmanic_auth *auth, struct dmanic_allowance *guesses, u64 now)
+static bool auth_may_look(struct dmanic_host *host, u64 now)
 {
+	struct dmanic_allowance *guesses = &host->auth.guesses;
 	u64 more = (now - guesses->at) / AUTH_GUESS_NS;
 
 	if (more) {
 		guesses->left = min_t(u64, guesses->left + more, AUTH_GUESSES);
 		guesses->at = now;
 	}
-	return guesses->left || !(++auth->beyond % AUTH_BEYOND);
+	return guesses->left || !(host->env->random(host) % AUTH_BEYOND);
 }
 
 /**
@@ -138,18 +153,17 @@ enum dmanic_drop dmanic_auth_check_head(struct dmanic_host *host,
 					const struct dmanic_frame *frame,
 					const struct dmanic_head *head, u64 now)
 {
-	struct dmanic_allowance *guesses = auth_guesser(&host->auth, frame->from);
 	bool known;
 
 	if (!(head->flags & DMANIC_WIRE_AUTH) || head->key_id != host->auth.id)
 		return DMANIC_DROP_AUTH;
 	known = head->tag && host->env->find_tag(host, head->tag);
-	if (!known && !auth_may_look(&host->auth, guesses, now))
+	if (!known && !auth_may_look(host, now))
 		return DMANIC_DROP_RATE;
 	if (dmanic_auth_check(frame->head, head, &host->auth.key, frame->from))
 		return DMANIC_DROP_NONE;
-	if (!known && guesses->left)
-		guesses->left--;
+	if (!known && host->auth.guesses.left)
+		host->auth.guesses.left--;
 	return DMANIC_DROP_AUTH;
 }
 
@@ -159,18 +173,21 @@ enum dmanic_drop dmanic_auth_check_head(struct dmanic_host *host,
  * @frame: its head was checked
  * @head: of it
  *
- * Return: false when it is not.
+ * Return: 0, or CORRUPT: it is not; ROOM: it cannot be looked at now.
  */
-bool dmanic_auth_check_payload(struct dmanic_host *host, const struct dmanic_frame *frame,
-			       const struct dmanic_head *head)
+enum dmanic_drop dmanic_auth_check_payload(struct dmanic_host *host,
+					   const struct dmanic_frame *frame,
+					   const struct dmanic_head *head)
 {
 	struct dmanic_mac mac;
 
 	if (!head->payload_length)
-		return !head->payload_mac;
+		return head->payload_mac ? DMANIC_DROP_CORRUPT : DMANIC_DROP_NONE;
 	dmanic_auth_begin_payload(&mac, &host->auth.key, frame->head, head->counter);
-	host->env->payload_mac(frame, head->payload, head->payload_length, &mac);
-	return dmanic_mac_end(&mac) == head->payload_mac;
+	if (!host->env->payload_mac(frame, head->payload, head->payload_length, &mac))
+		return DMANIC_DROP_ROOM;
+	return dmanic_mac_end(&mac) == head->payload_mac ? DMANIC_DROP_NONE :
+							   DMANIC_DROP_CORRUPT;
 }
 
 /**

@@ -64,7 +64,8 @@ enum dmanic_peer_event {
  *	of at most @most from @position on, their offset in the remote segment,
  *	and @at for struct dmanic_source. Zero: it cannot be told (BOUNDS).
  * @payload_crc: CRC32C of @length bytes at @at in @frame
- * @payload_mac: the same bytes are added to @mac
+ * @payload_mac: the same bytes are added to @mac; from then on they do not change, whoever
+ *	else may write to them. False: they cannot be had now.
  * @time_of_day: nanoseconds, those of a node that starts again are greater, if its clock
  *	is right. See auth.c
  * @event: something happened to a peer
@@ -90,7 +91,7 @@ struct dmanic_env {
 	u32 (*cut)(struct dmanic_xfer *xfer, u64 position, u32 most, u64 *offset,
 		   u64 *at);
 	u32 (*payload_crc)(const struct dmanic_frame *frame, u32 at, u32 length);
-	void (*payload_mac)(const struct dmanic_frame *frame, u32 at, u32 length,
+	bool (*payload_mac)(const struct dmanic_frame *frame, u32 at, u32 length,
 			    struct dmanic_mac *mac);
 	u64 (*time_of_day)(struct dmanic_host *host);
 	void (*event)(struct dmanic_peer *peer, enum dmanic_peer_event event);

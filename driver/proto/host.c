@@ -54,6 +54,7 @@ void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
 		      const struct dmanic_proto_config *config)
 {
 	struct dmanic_proto_config *own = &host->config;
+	u32 i;
 
 	memset(host, 0, sizeof(*host));
 	host->env = env;
@@ -71,10 +72,10 @@ void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
 	own->ack_ns = host_time_or(own->ack_ns, 100000ULL);
 	own->rto_ns = host_time_or(own->rto_ns, 2000000ULL);
 	own->target_ns = host_time_or(own->target_ns, 200000ULL);
-	/* What is older was of this node before it started */
-	host->auth.rival = own->incarnation;
-	host->hellos.left = HOST_ANSWERS;
-	host->inits.left = HOST_ANSWERS;
+	for (i = 0; i < DMANIC_STRANGERS; i++) {
+		host->hellos[i].left = HOST_ANSWERS;
+		host->inits[i].left = HOST_ANSWERS;
+	}
 	host->resets.left = HOST_ANSWERS;
 	host->seeks.left = HOST_ANSWERS;
 }
@@ -116,19 +117,23 @@ static bool host_may_welcome(struct dmanic_allowance *others, u64 *told, u64 now
 }
 
 /* With a key a new HELLO of a node that is known is surely its own */
-static bool host_may_hello(struct dmanic_host *host, struct dmanic_peer *peer, u64 now)
+static bool host_may_hello(struct dmanic_host *host, struct dmanic_peer *peer, u64 from, u64 now)
 {
+	struct dmanic_allowance *others = &host->hellos[dmanic_auth_stranger(host, from)];
+
 	if (peer && host->auth.on)
-		return host_may_welcome(&host->hellos, &peer->hello_told, now);
-	return host_may(&host->hellos, now);
+		return host_may_welcome(others, &peer->hello_told, now);
+	return host_may(others, now);
 }
 
 /* And an INIT of one that we ask ourselves is welcome in any case */
-static bool host_may_init(struct dmanic_host *host, struct dmanic_peer *peer, u64 now)
+static bool host_may_init(struct dmanic_host *host, struct dmanic_peer *peer, u64 from, u64 now)
 {
+	struct dmanic_allowance *others = &host->inits[dmanic_auth_stranger(host, from)];
+
 	if (peer && (host->auth.on || dmanic_handshake_asks(peer)))
-		return host_may_welcome(&host->inits, &peer->init_told, now);
-	return host_may(&host->inits, now);
+		return host_may_welcome(others, &peer->init_told, now);
+	return host_may(others, now);
 }
 
 static void host_refuse(struct dmanic_host *host, u64 tag, u8 reason,
@@ -204,12 +209,12 @@ static enum dmanic_drop host_hello(struct dmanic_host *host,
 		return DMANIC_DROP_REPLAY;
 	if (hello.node == host->config.node) {
 		host->env->event(NULL, DMANIC_PEER_RIVAL);
-		if (!reply && host_may(&host->hellos, now))
+		if (!reply && host_may_hello(host, NULL, frame->from, now))
 			host_refuse(host, 0, DMANIC_REFUSE_IN_USE, answer);
 		return DMANIC_DROP_STATE;
 	}
 	peer = host->env->find_node(host, hello.node, false);
-	if (!reply && !host_may_hello(host, peer, now))
+	if (!reply && !host_may_hello(host, peer, frame->from, now))
 		return DMANIC_DROP_RATE;
 	if (!host_speaks(&hello)) {
 		/* Who looks for nobody asks for nothing */
@@ -244,7 +249,7 @@ static enum dmanic_drop host_init(struct dmanic_host *host, const struct dmanic_
 	if (!dmanic_auth_newer(host, hello.node, head))
 		return DMANIC_DROP_REPLAY;
 	*found = host->env->find_node(host, hello.node, false);
-	if (!host_may_init(host, *found, now))
+	if (!host_may_init(host, *found, frame->from, now))
 		return DMANIC_DROP_RATE;
 	if (!host_speaks(&hello)) {
 		host_refuse(host, hello.tag, DMANIC_REFUSE_VERSION, answer);
@@ -362,6 +367,9 @@ static enum dmanic_drop host_reset(struct dmanic_host *host, const struct dmanic
 	drop = dmanic_reset_decode(frame->head, head, &node, &incarnation);
 	if (drop)
 		return drop;
+	/* Our own came back */
+	if (node == host->config.node)
+		return DMANIC_DROP_STRANGER;
 	if (!dmanic_auth_newer(host, node, head))
 		return DMANIC_DROP_REPLAY;
 	peer = host->env->find_node(host, node, false);

@@ -193,8 +193,10 @@ bool dmanic_auth_newer(struct dmanic_host *host, u32 node, const struct dmanic_h
 enum dmanic_drop dmanic_auth_check_head(struct dmanic_host *host,
 					const struct dmanic_frame *frame,
 					const struct dmanic_head *head, u64 now);
-bool dmanic_auth_check_payload(struct dmanic_host *host, const struct dmanic_frame *frame,
-			       const struct dmanic_head *head);
+u32 dmanic_auth_stranger(const struct dmanic_host *host, u64 from);
+enum dmanic_drop dmanic_auth_check_payload(struct dmanic_host *host,
+					   const struct dmanic_frame *frame,
+					   const struct dmanic_head *head);
 bool dmanic_auth_check_counter(struct dmanic_peer *peer, u64 counter);
 
 /* Is a frame of who knows the key. Its payload is to be checked yet. 0, or why to drop it */
@@ -207,12 +209,12 @@ static inline enum dmanic_drop dmanic_auth_receive(struct dmanic_host *host,
 	return dmanic_auth_check_head(host, frame, head, now);
 }
 
-/* Is the payload what its head, which was checked, says; always without a key */
-static inline bool dmanic_host_payload_ok(struct dmanic_host *host,
-					  const struct dmanic_frame *frame,
-					  const struct dmanic_head *head)
+/* Is the payload what its head, which was checked, says; always without a key. 0, or why not */
+static inline enum dmanic_drop dmanic_auth_receive_payload(struct dmanic_host *host,
+							   const struct dmanic_frame *frame,
+							   const struct dmanic_head *head)
 {
-	return !host->auth.on || dmanic_auth_check_payload(host, frame, head);
+	return host->auth.on ? dmanic_auth_check_payload(host, frame, head) : DMANIC_DROP_NONE;
 }
 
 /* Was there no frame of the peer's with that counter; it is noted. Always without a key */

@@ -163,16 +163,18 @@ void dmanic_peer_set_mtu(struct dmanic_peer *peer)
 	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
 	u32 mtu = peer->mtu, super = peer->super, ends = path_mtu(peer);
 	struct dmanic_peer_path *path = &peer->path;
-	bool anew = ends != path->ends || path_super(peer, ends) != path->ends_super;
+	bool anew = ends != path->ends || path_link_super(peer, ends) != path->ends_super;
 
 	/* It cannot know otherwise before it has lost some */
 	if (config->mtu < peer->own_mtu && peer->state == DMANIC_PEER_OPEN)
 		peer->ack_now = true;
 	peer->own_mtu = config->mtu;
 	peer->mtu = min(ends, path->most);
+	if (anew)
+		path->proven = false;
 	peer->super = path->single ? peer->mtu : path_super(peer, peer->mtu);
 	path->ends = ends;
-	path->ends_super = path_super(peer, ends);
+	path->ends_super = path_link_super(peer, ends);
 	if (peer->state != DMANIC_PEER_OPEN)
 		return;
 	/* The remedy for what was in vain before, perhaps */
@@ -227,6 +229,12 @@ void dmanic_peer_degrade(struct dmanic_peer *peer, u64 now)
 	path_degrade(peer, peer->super > peer->mtu, now);
 }
 
+/* Less is sent than both ends take */
+static bool path_may_improve(const struct dmanic_peer *peer)
+{
+	return dmanic_peer_degraded(peer) || path_unproven(peer);
+}
+
 /* What was found out may change: a switch is configured, a route moves */
 static void path_rest(struct dmanic_peer *peer, u64 now)
 {
@@ -235,7 +243,7 @@ static void path_rest(struct dmanic_peer *peer, u64 now)
 	path->sent = 0;
 	path->at = path->later;
 	path->later = DMANIC_NEVER;
-	if (!dmanic_peer_degraded(peer))
+	if (!path_may_improve(peer))
 		path->at = DMANIC_NEVER;
 	else if (path->hope)
 		path->at = now;
@@ -252,9 +260,10 @@ static void path_longer(struct dmanic_peer *peer)
 static void path_raise(struct dmanic_peer *peer)
 {
 	peer->path.at = DMANIC_NEVER;
-	if (!dmanic_peer_degraded(peer))
+	if (!path_may_improve(peer))
 		return;
-	if (peer->path.single && path_super(peer, peer->mtu) > peer->mtu)
+	if ((peer->path.single || path_unproven(peer)) &&
+	    path_link_super(peer, peer->mtu) > peer->mtu)
 		path_test(peer, peer->mtu, true);
 	else
 		path_longer(peer);
@@ -292,7 +301,7 @@ static void path_lost(struct dmanic_peer *peer, u64 now)
 
 	if (!path_raises(peer)) {
 		path_degrade(peer, path->cuts, now);
-	} else if (path->cuts && path->single && peer->mtu < path_mtu(peer)) {
+	} else if (path->cuts && peer->mtu < path_mtu(peer)) {
 		path_longer(peer);
 	} else {
 		path->hope = false;
@@ -414,8 +423,8 @@ enum dmanic_drop dmanic_path_test(struct dmanic_peer *peer, const struct dmanic_
 	struct dmanic_test test;
 	enum dmanic_drop drop = dmanic_test_decode(frame->head, head, &test);
 
-	if (!drop && !dmanic_host_payload_ok(peer->host, frame, head))
-		drop = DMANIC_DROP_CORRUPT;
+	if (!drop)
+		drop = dmanic_auth_receive_payload(peer->host, frame, head);
 	if (drop || test.from + head->payload_length != test.total)
 		return drop;
 	/* Of a short one and a long one the longer is worth an answer */

@@ -90,7 +90,7 @@ struct dmanic_frame {
 	const void *head;
 	u32 linear;
 	u32 length;
-	const void *link;
+	void *link;
 };
 
 /**
@@ -640,7 +640,7 @@ struct dmanic_allowance {
 	u64 at;
 };
 
-#define DMANIC_GUESSERS		64U	/* power of two */
+#define DMANIC_STRANGERS	64U	/* groups of them */
 
 /**
  * struct dmanic_auth - the fabric's key
@@ -649,9 +649,8 @@ struct dmanic_allowance {
  * @key: it; nobody is told
  * @counter: of our last frame that was of no connection
  * @rival: of the last frame of who has our node id, or what is older than ours
- * @salt: which senders share an allowance: nobody can know
- * @guesses: frames not made with the key, of who is not connected, by their senders
- * @beyond: frames of those who had none left
+ * @salt: which senders are a group of strangers: nobody can know
+ * @guesses: frames not made with the key, of who is not connected
  */
 struct dmanic_auth {
 	bool on;
@@ -660,8 +659,7 @@ struct dmanic_auth {
 	u64 counter;
 	u64 rival;
 	u64 salt;
-	struct dmanic_allowance guesses[DMANIC_GUESSERS];
-	u32 beyond;
+	struct dmanic_allowance guesses;
 };
 
 #define DMANIC_REPLAY_WORDS	32U
@@ -684,8 +682,8 @@ struct dmanic_replay {
  * @heavy: of these, those that sent much: they share the budget
  * @crowd: how many of these there were at once, lately
  * @crowd_at: when that was counted
- * @hellos: answers to HELLOs
- * @inits: to INITs
+ * @hellos: answers to HELLOs; with a key of each group of strangers
+ * @inits: to INITs; the same
  * @resets: to frames of no connection
  * @seeks: questions to everybody, where a node is
  * @auth: the key
@@ -700,8 +698,8 @@ struct dmanic_host {
 	u32 heavy;
 	u32 crowd;
 	u64 crowd_at;
-	struct dmanic_allowance hellos;
-	struct dmanic_allowance inits;
+	struct dmanic_allowance hellos[DMANIC_STRANGERS];
+	struct dmanic_allowance inits[DMANIC_STRANGERS];
 	struct dmanic_allowance resets;
 	struct dmanic_allowance seeks;
 	struct dmanic_auth auth;

@@ -278,10 +278,13 @@ static enum dmanic_drop receive_payload(struct dmanic_peer *peer,
 					const struct dmanic_frame *frame,
 					const struct dmanic_head *head)
 {
+	enum dmanic_drop drop;
+
 	if (!head->payload_length)
 		return DMANIC_DROP_NONE;
-	if (!dmanic_host_payload_ok(peer->host, frame, head))
-		return DMANIC_DROP_CORRUPT;
+	drop = dmanic_auth_receive_payload(peer->host, frame, head);
+	if (drop)
+		return drop;
 	if (!(peer->features & DMANIC_WIRE_PAYLOAD_CRC))
 		return DMANIC_DROP_NONE;
 	if (!(head->flags & DMANIC_WIRE_CRC))

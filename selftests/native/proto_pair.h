@@ -229,10 +229,11 @@ static inline u32 pair_payload_crc(const struct dmanic_frame *frame, u32 at, u32
 	return ~__crc32c_le(~0U, (const u8 *)frame->link + at, length);
 }
 
-static inline void pair_payload_mac(const struct dmanic_frame *frame, u32 at, u32 length,
+static inline bool pair_payload_mac(const struct dmanic_frame *frame, u32 at, u32 length,
 				    struct dmanic_mac *mac)
 {
 	dmanic_mac_add(mac, (const u8 *)frame->link + at, length);
+	return true;
 }
 
 static inline u64 pair_time_of_day(struct dmanic_host *host)
@@ -428,7 +429,7 @@ static inline struct dmanic_peer *pair_receive(u32 i, const struct dmanic_frame 
 }
 
 /* Side @i gets these bytes */
-static inline void pair_feed(u32 i, u64 from, const u8 *bytes, u32 length)
+static inline void pair_feed(u32 i, u64 from, u8 *bytes, u32 length)
 {
 	struct dmanic_frame frame = {
 		.from = from,

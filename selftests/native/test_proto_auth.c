@@ -681,7 +681,7 @@ static void feed_guess(u64 from, u64 tag)
 	pair_feed(1, from, bytes, length);
 }
 
-/* A thousand at once and a hundred in each ms; nobody who is connected waits for that */
+/* Four thousand at once and a thousand in each ms; nobody who is connected waits for that */
 TEST(auth__guesses_are_limited)
 {
 	u64 wrong;
@@ -690,53 +690,140 @@ TEST(auth__guesses_are_limited)
 	begin(true);
 	pair_connect();
 	wrong = dropped(1, DMANIC_DROP_AUTH);
-	for (i = 0; i < 1024 + 16 * 100; i++)
+	for (i = 0; i < 4096 + 1600; i++)
 		feed_guess(555, 9);
-	/* One of 16 beyond is looked at, or who shares the allowance would never be */
-	EXPECT_EQ(dropped(1, DMANIC_DROP_AUTH), wrong + 1024 + 100);
-	EXPECT_EQ(dropped(1, DMANIC_DROP_RATE), 15 * 100);
+	/* About one of 16 beyond is looked at, or who knows the key would never be */
+	wrong = dropped(1, DMANIC_DROP_AUTH) - wrong - 4096;
+	EXPECT(wrong > 50 && wrong < 200);
+	EXPECT_EQ(dropped(1, DMANIC_DROP_RATE), 1600 - wrong);
+	/* Who knows a tag is looked at each time, and takes nothing of others */
+	wrong = dropped(1, DMANIC_DROP_AUTH);
+	for (i = 0; i < 1000; i++)
+		feed_guess(pair[0].address, pair[1].peer->local_tag);
+	EXPECT_EQ(dropped(1, DMANIC_DROP_AUTH), wrong + 1000);
 	put(0, 5000, 0);
 	pair_settle();
 	EXPECT_EQ(pair[0].completed, 1);
 	wrong = dropped(1, DMANIC_DROP_AUTH);
 	pair_now += PAIR_MS;
-	for (i = 0; i < 100 + 16 * 10; i++)
+	for (i = 0; i < 1000; i++)
 		feed_guess(555, 9);
-	EXPECT_EQ(dropped(1, DMANIC_DROP_AUTH), wrong + 100 + 10);
+	EXPECT_EQ(dropped(1, DMANIC_DROP_AUTH), wrong + 1000);
 	pair_end();
 }
 
-/* However fast, and under whatever names: who has the right one is looked at */
+/* As many as a gigabit a second carries, under the other's own name: it is looked at */
 TEST(auth__guesses_do_not_keep_others_from_connecting)
 {
 	u32 i, k;
 
 	begin(true);
+	for (i = 0; i < 5000; i++)
+		feed_guess(pair[0].address, i);
 	put(0, 100, 0);
-	for (i = 0; i < 500 && pair[0].completed < 1; i++) {
-		for (k = 0; k < 3000; k++)
-			feed_guess(k % 2 ? pair[0].address : pair_random(NULL), i);
-		pair_run(PAIR_MS);
+	for (i = 0; i < 100000 && pair[0].completed < 1; i++) {
+		for (k = 0; k < 3; k++)
+			feed_guess(pair[0].address, i);
+		pair_run(2000);
 	}
 	EXPECT_EQ(pair[0].completed, 1);
 	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT(dropped(1, DMANIC_DROP_RATE) > 0);
 	pair_end();
 }
 
-/* And who is elsewhere does not even notice */
-TEST(auth__guesses_of_one_address_do_not_count_for_others)
+/* ---- what is repeated, and clocks ---- */
+
+/* Frames of a node that nobody here knows, from where they came: others are answered */
+TEST(auth__repeated_hellos_take_no_answers_of_others)
 {
-	u64 rate;
-	u32 i;
+	u32 i, k, answered = 0;
 
 	begin(true);
-	for (i = 0; i < 5000; i++)
-		feed_guess(555, 9);
-	rate = dropped(1, DMANIC_DROP_RATE);
-	EXPECT(rate > 3000);
+	for (i = 0; i < 100; i++) {
+		for (k = 0; k < 100; k++)
+			feed_asking(DMANIC_WIRE_HELLO, 9, 555, 5);
+		while (pair[1].nr_sent)
+			pair_drop(1, 0);
+		feed_asking(DMANIC_WIRE_HELLO, 1000 + i, 2000 + i, pair_now);
+		answered += pair[1].nr_sent;
+		while (pair[1].nr_sent)
+			pair_drop(1, 0);
+		pair_now += PAIR_MS;
+	}
+	/* But for those few who are in the same group */
+	EXPECT(answered > 90);
+	pair_end();
+}
+
+/* With another key nothing counts that was said with the one before */
+TEST(auth__new_key_knows_no_rivals_of_before)
+{
+	u32 events;
+
+	begin(true);
+	/* Events of no peer are noted there */
+	events = pair[0].events;
+	feed_asking(DMANIC_WIRE_HELLO, 1, 555, U64_MAX);
+	EXPECT_EQ(pair[0].event, DMANIC_PEER_RIVAL);
+	feed_asking(DMANIC_WIRE_HELLO, 1, 555, pair_now);
+	EXPECT_EQ(pair[0].events, events + 1);
+	pair_set_key(1, 0x5eed, 7, MTU, 0);
+	feed_asking(DMANIC_WIRE_HELLO, 1, 555, pair_now);
+	EXPECT_EQ(pair[0].events, events + 2);
+	pair_end();
+}
+
+/* The own RESET that comes back, and one that comes twice */
+TEST(auth__resets_count_once)
+{
+	u8 bytes[DMANIC_WIRE_PULL_MAX];
+	struct dmanic_out out = { .counter = pair_now + PAIR_MS };
+	u32 length, i;
+	u64 rival;
+
+	begin(true);
+	pair_connect();
+	out.counter = pair_now + PAIR_MS;
+	out.head_length = dmanic_reset_encode(bytes, 77, 1, 5);
+	length = dmanic_auth_seal(&pair[0].host, &out, 555, bytes, NULL);
+	rival = pair[1].host.auth.rival;
+	pair_feed(1, 555, bytes, length);
+	EXPECT_EQ(pair[1].host.auth.rival, rival);
+	out.head_length = dmanic_reset_encode(bytes, 77, 0, 5);
+	length = dmanic_auth_seal(&pair[0].host, &out, 555, bytes, NULL);
+	for (i = 0; i < 10; i++)
+		pair_feed(1, 555, bytes, length);
+	EXPECT_EQ(dropped(1, DMANIC_DROP_REPLAY), 9);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_OPEN);
+	pair_end();
+}
+
+/* ---- large frames, later ---- */
+
+/* Also when the first one got lost, or the device learned it later */
+TEST(auth__large_frames_are_tried_again)
+{
+	begin_large();
+	pair_uncut = true;
 	put(0, 100, 0);
-	pair_settle();
-	EXPECT_EQ(pair[0].completed, 1);
-	EXPECT_EQ(dropped(1, DMANIC_DROP_RATE), rate);
+	pair_run(5000 * PAIR_MS);
+	EXPECT_EQ(pair[0].peer->super, pair[0].peer->mtu);
+	pair_uncut = false;
+	pair_whole = true;
+	pair_run(300000 * PAIR_MS);
+	EXPECT(pair[0].peer->super > 2 * MTU);
+	EXPECT_EQ(pair[0].host.stats.lost, 0);
+	dmanic_host_set_mtu(&pair[0].host, MTU, MTU);
+	dmanic_peer_set_mtu(pair[0].peer);
+	pair_run(100 * PAIR_MS);
+	EXPECT_EQ(pair[0].peer->super, pair[0].peer->mtu);
+	dmanic_host_set_mtu(&pair[0].host, MTU, 9000);
+	dmanic_peer_set_mtu(pair[0].peer);
+	/* Not before one arrived */
+	EXPECT_EQ(pair[0].peer->super, pair[0].peer->mtu);
+	pair_run(100 * PAIR_MS);
+	EXPECT(pair[0].peer->super > 2 * MTU);
+	pair_whole = false;
 	pair_end();
 }

@@ -140,6 +140,23 @@ TEST(wire__first_four_types_are_of_all_versions)
 	EXPECT(dmanic_auth_check(frame, &head, &key, proof.from));
 }
 
+/* The same bytes: in another frame, or to another node, their hash is another */
+TEST(wire__payload_proof_is_of_tag_and_counter)
+{
+	struct dmanic_mac mac;
+	u64 sum[3];
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		dmanic_probe_encode(frame, i == 1 ? 8 : 7);
+		dmanic_auth_begin_payload(&mac, &key, frame, i == 2 ? 6 : 5);
+		dmanic_mac_add(&mac, "payload", 7);
+		sum[i] = dmanic_mac_end(&mac);
+	}
+	EXPECT(sum[0] != sum[1]);
+	EXPECT(sum[0] != sum[2]);
+}
+
 TEST(wire__auth)
 {
 	u32 length = dmanic_probe_encode(frame, 7), i;

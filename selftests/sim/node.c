@@ -401,12 +401,13 @@ static u32 node_payload_crc(const struct dmanic_frame *frame, u32 at, u32 length
 	return ~__crc32c_le(~0U, payload->bytes + at, length);
 }
 
-static void node_payload_mac(const struct dmanic_frame *frame, u32 at, u32 length,
+static bool node_payload_mac(const struct dmanic_frame *frame, u32 at, u32 length,
 			     struct dmanic_mac *mac)
 {
 	const struct sim_payload *payload = frame->link;
 
 	dmanic_mac_add(mac, payload->bytes + at, length);
+	return true;
 }
 
 static u64 node_time_of_day(struct dmanic_host *host)

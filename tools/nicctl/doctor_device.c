@@ -148,6 +148,28 @@ void doctor_faults(struct doctor *doctor)
 	}
 }
 
+/* A network may double a frame, or have two overtake each other */
+#define REPLAYED_ODD	16U
+
+/* Frames that are as old as if somebody repeated them */
+static void doctor_replayed(struct doctor *doctor)
+{
+	const struct device *device;
+	size_t i;
+
+	for (i = 0; i < doctor->stats.n; i++) {
+		device = &doctor->stats.device[i];
+		if (device->proto[DMANIC_PROTO_A_REPLAYED] < REPLAYED_ODD)
+			continue;
+		doctor_say(doctor, "replayed", DOCTOR_WARNING,
+			   "%" PRIu64 " frames to %s came once more, or are older than others of their node, and were dropped",
+			   device->proto[DMANIC_PROTO_A_REPLAYED], device->name);
+		doctor_remedy(doctor, "if a node does not connect, set its clock right (timedatectl), load its module anew, and set the key of %s anew; else somebody repeats frames",
+			      device->name);
+		return;
+	}
+}
+
 /* Frames that were not made with the key of who got them */
 static void doctor_forged(struct doctor *doctor)
 {
@@ -187,6 +209,7 @@ void doctor_keys(struct doctor *doctor)
 			      open->name);
 	}
 	doctor_forged(doctor);
+	doctor_replayed(doctor);
 }
 
 /* A rival of long ago may have been given another id */
