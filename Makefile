@@ -157,7 +157,8 @@ proto-o	:= $(patsubst %.c,%.o,$(wildcard driver/proto/*.c))
 sim-o	:= $(proto-o) $(patsubst %.c,%.o,$(wildcard selftests/sim/*.c))
 $(native)/driver/%.o $(native)/selftests/native/test_link_%.o \
 $(native)/selftests/native/test_proto_%.o $(native)/selftests/sim/%.o \
-$(user)/driver/%.o $(user)/selftests/sim/%.o $(user)/selftests/fuzz/neighbor.o: cppflags := $(shim) $(cppflags)
+$(user)/driver/%.o $(user)/selftests/sim/%.o $(user)/selftests/fuzz/neighbor%: \
+	cppflags := $(shim) $(cppflags)
 $(native)/%.o: %.c $(native)/flags
 	$(call say,CC,$< [sanitized])
 	@mkdir -p $(@D)
@@ -223,7 +224,8 @@ $(user)/exchange: $(addprefix $(user)/,$(call under,selftests/net) \
 	$(Q)$(link)
 
 # Who sends them frames that no node would
-$(user)/neighbor: $(addprefix $(user)/,selftests/fuzz/neighbor.o $(proto-o))
+neighbor-o := neighbor.o neighbor_frames.o
+$(user)/neighbor: $(addprefix $(user)/selftests/fuzz/,$(neighbor-o)) $(addprefix $(user)/,$(proto-o))
 	$(call say,LD,$@)
 	$(Q)$(link)
 
