@@ -219,6 +219,8 @@ static void read_stats(const struct nlattr *nest, struct device *device)
 
 static void read_attr(const struct nlattr *attr, struct device *device)
 {
+	const struct nlattr *within;
+
 	switch (mnl_attr_get_type(attr)) {
 	case DMANIC_A_NAME:
 		copy_name(device->name, attr);
@@ -237,6 +239,11 @@ static void read_attr(const struct nlattr *attr, struct device *device)
 		break;
 	case DMANIC_A_STATE:
 		device->state = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_FAULT:
+		mnl_attr_for_each_nested(within, attr)
+			if (mnl_attr_get_type(within) == DMANIC_FAULT_A_DROP)
+				device->fault_drop = mnl_attr_get_u32(within);
 		break;
 	case DMANIC_A_KEY_ID:
 		device->key_id = mnl_attr_get_u32(attr);

@@ -46,6 +46,7 @@ struct device {
 	__u32 state;
 	__u64 incarnation;
 	__u32 key_id;		/* zero: it has no key */
+	__u32 fault_drop;	/* frames of a million that it drops on purpose */
 	__u32 contexts;
 	__u32 segments;
 	__u32 queues;

@@ -88,14 +88,19 @@ static bool same(const struct node *node, const struct device *before)
 	       after.pinned == before->pinned;
 }
 
+/* What says that there was no memory, or that a program's was not there */
+static void errno_expect(unsigned int nth, int ret)
+{
+	if (ret != -ENOMEM && ret != -EFAULT && ret != -ENFILE && ret != -ENOBUFS)
+		harness_fail(__FILE__, __LINE__, "fault %u: %s", nth, strerror(-ret));
+}
+
 void counts_expect(const struct node *node, const struct segment *target,
 		   unsigned int nth, int ret, const struct counts *before)
 {
 	__u32 handle;
 
-	if (ret != -ENOMEM && ret != -EFAULT && ret != -ENFILE)
-		harness_fail(__FILE__, __LINE__, "fault %u: %s", nth,
-			     strerror(-ret));
+	errno_expect(nth, ret);
 	if (!WAIT_FOR(same(node, &before->device)))
 		harness_fail(__FILE__, __LINE__,
 			     "fault %u (%s): the counts changed", nth,
@@ -145,5 +150,7 @@ int request_send_armed(int control, unsigned int nth, struct request *request,
 			ret = -errno;
 	}
 	mnl_socket_close(socket);
+	if (*injected && ret < 0)
+		errno_expect(nth, ret);
 	return ret;
 }

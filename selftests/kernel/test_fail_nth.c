@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -36,6 +37,7 @@ FIXTURE(fail_nth) {
 	struct fabric own;
 	__u64 offset;
 	int pipe[2];
+	int eventfd;
 	int fd;
 	__u32 made_handle;
 	__u64 raised;		/* of irq, before the call */
@@ -239,6 +241,69 @@ static int call_irq(struct fail_nth_self *self)
 	self->fd = create.fd;
 	return ret;
 }
+
+static void make_eventfd(struct fail_nth_self *self)
+{
+	self->eventfd = eventfd(0, EFD_CLOEXEC);
+	ASSERT_TRUE(self->eventfd >= 0);
+}
+
+static int call_queue_eventfd(struct fail_nth_self *self)
+{
+	struct dmanic_queue_create create = {
+		.size = sizeof(create), .sq_entries = 8, .cq_entries = 8,
+		.eventfd = self->eventfd,
+	};
+	int ret = dmanic_call(self->node.fd, DMANIC_IOC_QUEUE_CREATE, &create);
+
+	self->fd = create.fd;
+	return ret;
+}
+
+static int call_irq_eventfd(struct fail_nth_self *self)
+{
+	struct dmanic_irq_create create = {
+		.size = sizeof(create), .depth = 8, .eventfd = self->eventfd,
+	};
+	int ret = dmanic_call(self->node.fd, DMANIC_IOC_IRQ_CREATE, &create);
+
+	self->fd = create.fd;
+	return ret;
+}
+
+static void close_both(struct fail_nth_self *self)
+{
+	ASSERT_EQ(close(self->fd), 0);
+	ASSERT_EQ(close(self->eventfd), 0);
+}
+
+static int news_eventfd(struct fail_nth_self *self, int fd)
+{
+	struct dmanic_news_eventfd arg = { .size = sizeof(arg), .eventfd = fd };
+
+	return dmanic_call(self->node.fd, DMANIC_IOC_NEWS_EVENTFD, &arg);
+}
+
+static int call_news_eventfd(struct fail_nth_self *self)
+{
+	return news_eventfd(self, self->eventfd);
+}
+
+static void undo_news_eventfd(struct fail_nth_self *self)
+{
+	ASSERT_EQ(news_eventfd(self, -1), 0);
+	ASSERT_EQ(close(self->eventfd), 0);
+}
+
+FIXTURE_VARIANT_ADD(fail_nth, queue_eventfd) {
+	make_eventfd, call_queue_eventfd, close_both,
+};
+FIXTURE_VARIANT_ADD(fail_nth, irq_eventfd) {
+	make_eventfd, call_irq_eventfd, close_both,
+};
+FIXTURE_VARIANT_ADD(fail_nth, news_eventfd) {
+	make_eventfd, call_news_eventfd, undo_news_eventfd,
+};
 
 static int call_open(struct fail_nth_self *self)
 {

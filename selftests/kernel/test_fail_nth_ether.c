@@ -121,8 +121,9 @@ TEST_TIMEOUT(fail_nth_ether, delete_is_all_or_nothing, 120)
 	netdev_remove();
 }
 
-/* It has the new key or the old one, and tells which */
-TEST_TIMEOUT(fail_nth_ether, key_is_all_or_nothing, 120)
+/* What a device is given is there, or what was before */
+static void sweep_set(void (*put)(struct nlmsghdr *header, unsigned int nth),
+		      bool (*has)(const struct device *device, unsigned int nth))
 {
 	int control = injection_open(), ret = 0;
 	struct request request;
@@ -135,20 +136,54 @@ TEST_TIMEOUT(fail_nth_ether, key_is_all_or_nothing, 120)
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
 		request_begin(&request, DMANIC_GENL_CMD_DEV_SET, 0);
 		mnl_attr_put_strz(request.header, DMANIC_A_NAME, device_name);
-		mnl_attr_put(request.header, DMANIC_A_KEY, sizeof(key), key);
-		mnl_attr_put_u32(request.header, DMANIC_A_KEY_ID, 1 + nth);
+		put(request.header, nth);
 		ret = request_send_armed(control, nth, &request, &injected);
 		ASSERT_EQ(device_get(device_name, &device), 0);
 		if (ret <= 0)
-			EXPECT_EQ(device.key_id == 1 + nth, !ret);
+			EXPECT_EQ(has(&device, nth), !ret);
 		if (!injected)
 			break;
 		ASSERT_TRUE(!harness_failed());
 	}
 	harness_note("%u faults", nth - 1);
 	EXPECT_EQ(ret, 0);
+	EXPECT_GT(nth, 1);
 	ASSERT_EQ(device_delete(device_name, false), 0);
 	netdev_remove();
+}
+
+static void put_key(struct nlmsghdr *header, unsigned int nth)
+{
+	mnl_attr_put(header, DMANIC_A_KEY, sizeof(key), key);
+	mnl_attr_put_u32(header, DMANIC_A_KEY_ID, 1 + nth);
+}
+
+static bool has_key(const struct device *device, unsigned int nth)
+{
+	return device->key_id == 1 + nth;
+}
+
+TEST_TIMEOUT(fail_nth_ether, key_is_all_or_nothing, 120)
+{
+	sweep_set(put_key, has_key);
+}
+
+static void put_fault(struct nlmsghdr *header, unsigned int nth)
+{
+	struct nlattr *nest = mnl_attr_nest_start(header, DMANIC_A_FAULT);
+
+	mnl_attr_put_u32(header, DMANIC_FAULT_A_DROP, nth);
+	mnl_attr_nest_end(header, nest);
+}
+
+static bool has_fault(const struct device *device, unsigned int nth)
+{
+	return device->fault_drop == nth;
+}
+
+TEST_TIMEOUT(fail_nth_ether, fault_is_all_or_nothing, 120)
+{
+	sweep_set(put_fault, has_fault);
 }
 
 /* ---- the network device ---- */

@@ -185,6 +185,58 @@ TEST_TIMEOUT(fail_nth_netlink, set_is_all_or_nothing, 120)
 	listener_close(&listener);
 }
 
+/* Frames lost on purpose: all that was asked for, or as it was; and who only looks */
+static void request_get(struct request *request, __u8 command, const char *name)
+{
+	request_begin(request, command, name ? 0 : NLM_F_DUMP);
+	if (name)
+		mnl_attr_put_strz(request->header, DMANIC_A_NAME, name);
+}
+
+/* Until a call meets no fault: how many there were */
+static unsigned int looks(int control, __u8 command, const char *name)
+{
+	struct request request;
+	bool injected = true;
+	unsigned int nth;
+	int ret = 0;
+
+	for (nth = 1; nth < FAULTS_MAX; nth++) {
+		request_get(&request, command, name);
+		ret = request_send_armed(control, nth, &request, &injected);
+		if (!injected)
+			break;
+		ASSERT_TRUE(!harness_failed());
+	}
+	EXPECT_TRUE(ret >= 0);
+	return nth - 1;
+}
+
+TEST_TIMEOUT(fail_nth_netlink, looking_changes_nothing, 120)
+{
+	static const __u8 commands[] = {
+		DMANIC_GENL_CMD_DEV_GET, DMANIC_GENL_CMD_STATS_GET, DMANIC_GENL_CMD_PEER_GET,
+	};
+	unsigned int i, faults = 0, some;
+	int control = injection_open();
+	char name[DMANIC_NAME_MAX];
+	struct fabric own;
+
+	fabric_make(&own, "a", 2, NULL);
+	fabric_name(&own, 0, name);
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		some = looks(control, commands[i], NULL);
+		EXPECT_GT(some, 0);
+		faults += some;
+		/* Peers are only listed */
+		if (commands[i] != DMANIC_GENL_CMD_PEER_GET)
+			faults += looks(control, commands[i], name);
+	}
+	harness_note("%u faults", faults);
+	EXPECT_EQ(changes(&own), 0);
+	EXPECT_EQ(device_dump(own.prefix, NULL, 0), 2);
+}
+
 /* With an engine for the fabric: whoever did not get it has not got it. */
 TEST_TIMEOUT(fail_nth_netlink, new_leaks_no_engine, 120)
 {

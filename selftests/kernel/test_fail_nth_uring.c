@@ -74,6 +74,19 @@ static void prepare_list(struct fail_nth_uring_self *self)
 	expect(prep_post(&self->ring, &self->queue, &op), PUT);
 }
 
+/* An entry that does nothing: one that was not taken is there still */
+static void prepare_enter(struct fail_nth_uring_self *self)
+{
+	struct dmanic_cqe cqe;
+
+	while (queue_reap(&self->queue, &cqe))
+		EXPECT_EQ(cqe.status, DMANIC_STATUS_OK);
+	if (self->queue.tail == load32(&self->queue.ring->sq_head))
+		*queue_sqe(&self->queue) = (struct dmanic_sqe) { .opcode = DMANIC_OP_NOP };
+	queue_publish(&self->queue);
+	expect(prep_enter(&self->ring, &self->queue, 1), 1);
+}
+
 /* One that is over, and one whose time is */
 static void prepare_irq_wait(struct fail_nth_uring_self *self)
 {
@@ -86,6 +99,7 @@ static void prepare_irq_wait(struct fail_nth_uring_self *self)
 #define LARGE	(IORING_SETUP_SQE128 | IORING_SETUP_CQE32)
 
 FIXTURE_VARIANT_ADD(fail_nth_uring, wait) { prepare_wait, IORING_SETUP_SQE128 };
+FIXTURE_VARIANT_ADD(fail_nth_uring, enter) { prepare_enter, IORING_SETUP_SQE128 };
 FIXTURE_VARIANT_ADD(fail_nth_uring, write) { prepare_write, LARGE };
 FIXTURE_VARIANT_ADD(fail_nth_uring, list) { prepare_list, LARGE };
 FIXTURE_VARIANT_ADD(fail_nth_uring, irq_wait) { prepare_irq_wait, LARGE };

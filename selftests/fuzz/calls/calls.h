@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 #define CALL_ARGS	16U
-#define PROGRAM_CALLS	24U
+#define PROGRAM_CALLS	64U
 #define PROGRAM_TEXT	(PROGRAM_CALLS * (CALL_ARGS * 17 + 40))
 #define POOL		16U
 #define DEVICES		8U
@@ -150,6 +150,7 @@ struct pool {
  * @nr_devices: of these
  * @memory: of the program's own, 1 MiB
  * @first_fd: this and higher ones are the program's
+ * @called: how many calls the kernel was asked for, in all processes
  * @tells: what becomes of each call
  */
 struct state {
@@ -162,6 +163,7 @@ struct state {
 	uint32_t nr_devices;
 	uint8_t *memory;
 	int first_fd;
+	uint64_t *called;
 	bool tells;
 };
 
@@ -184,6 +186,7 @@ uint32_t run_add(struct pool *pool);
 void run_fill(struct state *state, const struct description *is,
 	      const uint64_t *arg, uint8_t *bytes);
 bool run_copy(void *to, const void *from, size_t bytes);
+long run_one(struct state *state, const struct description *is, const uint64_t *arg);
 void run_program(struct state *state, const struct program *program);
 
 /* special.c */

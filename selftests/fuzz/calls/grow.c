@@ -159,9 +159,12 @@ void grow_change(struct program *program, const struct program *other)
 			insert(program, at < PROGRAM_CALLS - 1 ? at : at - 1, &call);
 			break;
 		case 3:
+			/* In place of some of it, or behind it */
 			from = grow_below(other->nr);
-			while (from < other->nr && at < program->nr)
+			at = grow_below(2) ? at : program->nr;
+			while (from < other->nr && at < PROGRAM_CALLS)
 				program->call[at++] = other->call[from++];
+			program->nr = at > program->nr ? at : program->nr;
 			break;
 		case 4:
 			program->alone = grow_below(2) ? PROGRAM_CALLS : grow_below(program->nr);

@@ -184,7 +184,7 @@ static uint32_t run(const struct program *program)
 	fresh = cover_stop(fuzz.reached);
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		bad(strsignal(WTERMSIG(status)), program);
-	fuzz.calls += program->nr;
+	fuzz.calls = __atomic_load_n(fuzz.state.called, __ATOMIC_RELAXED);
 	fuzz.programs++;
 	if (!(fuzz.programs % LOOK_EVERY)) {
 		if (tainted())
@@ -284,7 +284,10 @@ static void begin(void)
 	fuzz.reached = calloc(1, cover_bytes());
 	fuzz.state.memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!fuzz.kept || !fuzz.reached || fuzz.state.memory == MAP_FAILED)
+	fuzz.state.called = mmap(NULL, sizeof(*fuzz.state.called), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!fuzz.kept || !fuzz.reached || fuzz.state.memory == MAP_FAILED ||
+	    fuzz.state.called == MAP_FAILED)
 		die("memory");
 	devices_there();
 	tainted();

@@ -308,8 +308,8 @@ long special_fork(struct state *state, const struct description *is, const uint6
 			uint64_t numbers[CALL_ARGS] = { arg[0] / (i + 1), 8 * arg[1], arg[1] };
 
 			does = call_find(names[(arg[0] + i) % 6], &which);
-			if (does && does->run)
-				does->run(state, does, numbers);
+			if (does)
+				run_one(state, does, numbers);
 		}
 		_exit(0);
 	}
