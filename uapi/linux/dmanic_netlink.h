@@ -201,7 +201,7 @@ enum dmanic_proto_attr {
 	DMANIC_PROTO_A_UNSENT,		/* frames the network device did not take */
 	DMANIC_PROTO_A_FAULTS,		/* frames received that FAULT did something to */
 	DMANIC_PROTO_A_FORGED,		/* frames received not made with the key, and dropped */
-	DMANIC_PROTO_A_REPLAYED,	/* frames that came again, or older ones of a node, and dropped */
+	DMANIC_PROTO_A_REPLAYED,	/* old frames received, or ones that came again, dropped */
 	__DMANIC_PROTO_A_MAX,
 };
 
