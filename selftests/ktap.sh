@@ -64,7 +64,8 @@ ktap_stop() {
 # skip is the program's last line. timeout gives the program a process group,
 # which is emptied afterwards; what left the group cannot keep this waiting. When
 # the caller has a function ktap_after, it is called with the program's name; what
-# it prints is nested too, and its status counts unless it is 0.
+# it prints is nested too, and its status counts unless it is 0. Where the caller sets
+# ktap_demands_plan, a program that tells of no cases has failed.
 ktap_program() { # NAME SECONDS COMMAND...
 	local name=$1 limit=$2 status=0 reason='' end out in answer
 	local plan cases bad began=${EPOCHREALTIME/[.,]/}
@@ -93,6 +94,8 @@ ktap_program() { # NAME SECONDS COMMAND...
 	wait "$ktap_reader_PID" 2>/dev/null || :
 	if [ "$plan" != - ] && [ "$plan" != "$cases" ]; then
 		reason="$cases of $plan cases ran"
+	elif [ "$plan" = - ] && [ -n "${ktap_demands_plan-}" ]; then
+		reason="it told of no cases"
 	elif [ "$bad" != 0 ]; then
 		reason="$bad of $cases cases failed"
 	fi
