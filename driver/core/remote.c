@@ -62,11 +62,14 @@ int dmanic_remote_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg)
 				DMANIC_LIMIT_CONNECTIONS, &arg->refusal);
 	if (ret)
 		return ret;
+	ret = dmanic_account_take(ctx, DMANIC_KIND_CONNECTION, &arg->refusal);
+	if (ret)
+		goto err_limit;
 
 	ret = -ENOMEM;
 	remote = kzalloc(sizeof(*remote), GFP_KERNEL_ACCOUNT);
 	if (!remote)
-		goto err_limit;
+		goto err_account;
 	ret = remote_ask(ctx, arg, remote);
 	if (ret)
 		goto err_free;
@@ -90,6 +93,8 @@ int dmanic_remote_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg)
 
 err_free:
 	kfree(remote);
+err_account:
+	dmanic_account_give(ctx, DMANIC_KIND_CONNECTION);
 err_limit:
 	atomic_dec(&ctx->nr_remotes);
 	return ret;
@@ -114,6 +119,7 @@ int dmanic_remote_disconnect(struct dmanic_ctx *ctx, struct dmanic_disconnect *a
 	mutex_unlock(&ctx->lock);
 	if (!remote)
 		return -ENOENT;
+	dmanic_account_give(ctx, DMANIC_KIND_CONNECTION);
 	atomic_dec(&ctx->nr_remotes);
 	kfree_rcu(remote, rcu);
 	return 0;
@@ -128,8 +134,10 @@ void dmanic_remote_destroy_all(struct dmanic_ctx *ctx)
 	struct dmanic_remote *remote;
 	unsigned long handle;
 
-	xa_for_each(&ctx->remotes, handle, remote)
+	xa_for_each(&ctx->remotes, handle, remote) {
+		dmanic_account_give(ctx, DMANIC_KIND_CONNECTION);
 		kfree_rcu(remote, rcu);
+	}
 	xa_destroy(&ctx->remotes);
 }
 

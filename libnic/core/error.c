@@ -188,6 +188,10 @@ const char *nic_refusal_cause(char *buf, int ret,
 		[DMANIC_LIMIT_USER_POLL_THREADS] = {
 			"queues with a polling thread of one user on the device",
 			"destroy some, make this one without" USER_REMEDY, false },
+		[DMANIC_LIMIT_DEVICE_CONNECTIONS] = { "connections of all programs on the device",
+			"disconnect some", false },
+		[DMANIC_LIMIT_USER_CONNECTIONS] = { "connections of one user on the device",
+			"disconnect some" USER_REMEDY, false },
 		[DMANIC_LIMIT_PEERS] = { "other nodes in use at once by the device",
 			"wait until operations with some have ended", false },
 		[DMANIC_LIMIT_USER_PEERS] = {

@@ -103,7 +103,7 @@ const char *nic_error_detail(const struct nic_ctx *ctx);
  * @max_segments: on the device
  * @max_queues: on the device
  * @max_irqs: on the device
- * @max_connections: of one context
+ * @max_connections: of one context, and of all that a user has on the device
  * @max_contexts: open at once on the device
  * @max_poll_threads: queues with NIC_POLL_THREAD on the device
  * @user_share: a user without CAP_SYS_RESOURCE has at most one in so many of the

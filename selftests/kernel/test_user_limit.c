@@ -189,6 +189,49 @@ TEST_F_TIMEOUT(user_limit, others_have_their_share, 60)
 	check_refused(variant, &mine, self->share + 1, self->share);
 }
 
+/* As many as one context may have are all that a user may, in whichever contexts */
+TEST_TIMEOUT(user_limit, connections_of_all_contexts, 240)
+{
+	struct node mine, more, other;
+	struct dmanic_connect arg;
+	struct dmanic_query query;
+	struct segment target;
+	__u32 i, few = 10;
+
+	if (harness_load(100) < 100)
+		SKIP("makes a million connections; runs with LOAD=100");
+	allow(&fabric);
+	user_become(someone());
+	mine = node_open(&fabric, 0);
+	more = node_open(&fabric, 0);
+	node_query(&mine, &query);
+	target = segment_make(&mine, 1);
+	segment_export(&target, DMANIC_RIGHT_READ);
+	arg = (struct dmanic_connect) {
+		.size = sizeof(arg), .node = mine.id, .id = target.id, .key = target.key,
+	};
+	for (i = 0; i < query.max_connections - few; i++)
+		ASSERT_EQ(dmanic_call(mine.fd, DMANIC_IOC_CONNECT, &arg), 0);
+	for (i = 0; i < few; i++)
+		ASSERT_EQ(dmanic_call(more.fd, DMANIC_IOC_CONNECT, &arg), 0);
+	ASSERT_EQ(dmanic_call(more.fd, DMANIC_IOC_CONNECT, &arg), -EDQUOT);
+	EXPECT_EQ(arg.refusal.limit, DMANIC_LIMIT_USER_CONNECTIONS);
+	EXPECT_EQ(arg.refusal.asked, query.max_connections + 1ULL);
+	EXPECT_EQ(arg.refusal.allowed, query.max_connections);
+
+	user_become(another());
+	other = node_open(&fabric, 0);
+	EXPECT_EQ(dmanic_call(other.fd, DMANIC_IOC_CONNECT, &arg), 0);
+
+	user_become(someone());
+	ASSERT_EQ(disconnect(&mine, 1), 0);
+	EXPECT_EQ(dmanic_call(more.fd, DMANIC_IOC_CONNECT, &arg), 0);
+	EXPECT_EQ(dmanic_call(more.fd, DMANIC_IOC_CONNECT, &arg), -EDQUOT);
+	/* What goes with its context is given back, too */
+	node_close(&more);
+	EXPECT_EQ(dmanic_call(mine.fd, DMANIC_IOC_CONNECT, &arg), 0);
+}
+
 /* ---- with the kind of which there are fewest ---- */
 
 static const struct user_limit_variant queues = {

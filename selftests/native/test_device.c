@@ -265,6 +265,9 @@ TEST(error__limits)
 	refuse(EDQUOT, DMANIC_LIMIT_CONNECTIONS, 2, 1);
 	EXPECT_EQ(nic_connect(ctx, 1, 2, 3, &remote), -EDQUOT);
 	EXPECT_CONTAINS(nic_error_detail(ctx), "connections of a context");
+	refuse(EDQUOT, DMANIC_LIMIT_USER_CONNECTIONS, 2, 1);
+	EXPECT_EQ(nic_connect(ctx, 1, 2, 3, &remote), -EDQUOT);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "connections of one user on the device");
 	refuse(EDQUOT, 9999, 2, 1);
 	EXPECT_EQ(nic_queue_create(ctx, 64, &queue), -EDQUOT);
 	EXPECT_CONTAINS(nic_error_detail(ctx), "a limit of the device");

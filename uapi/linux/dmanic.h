@@ -81,6 +81,8 @@ enum dmanic_limit {
 	DMANIC_LIMIT_USER_POLL_THREADS = 17, /* of one user, such queues there */
 	DMANIC_LIMIT_PEERS = 18,	/* other nodes the device knows and needs */
 	DMANIC_LIMIT_USER_PEERS = 19,	/* of these, in use by one user at once */
+	DMANIC_LIMIT_DEVICE_CONNECTIONS = 20, /* connections of all contexts there */
+	DMANIC_LIMIT_USER_CONNECTIONS = 21, /* of these, one user's */
 };
 
 /**
@@ -167,7 +169,7 @@ struct dmanic_news_eventfd {
  * @max_queue_entries: submission or completion entries in one queue (out)
  * @max_irqs: on this device (out)
  * @max_irq_depth: events kept by one interrupt (out)
- * @max_connections: of one context (out)
+ * @max_connections: of one context, and of all that a user has on the device (out)
  * @max_contexts: open at once on this device (out)
  * @user_share: of @max_segments, @max_queues, @max_irqs, @max_contexts and
  *	@max_poll_threads one user gets this part, rounded up (4: a quarter), unless the caller has
