@@ -185,7 +185,7 @@ TEST_TIMEOUT(fail_nth_netlink, set_is_all_or_nothing, 120)
 	listener_close(&listener);
 }
 
-/* Frames lost on purpose: all that was asked for, or as it was; and who only looks */
+/* Who only looks: at one, or at all of them */
 static void request_get(struct request *request, __u8 command, const char *name)
 {
 	request_begin(request, command, name ? 0 : NLM_F_DUMP);

@@ -151,42 +151,45 @@ void doctor_faults(struct doctor *doctor)
 /* A network may double a frame, or have two overtake each other */
 #define REPLAYED_ODD	16U
 
+/* The first device with so many frames of a kind; NULL: there is none */
+static const struct device *doctor_counted(const struct doctor *doctor, unsigned int counter,
+					   uint64_t least)
+{
+	size_t i;
+
+	for (i = 0; i < doctor->stats.n; i++)
+		if (doctor->stats.device[i].proto[counter] >= least)
+			return &doctor->stats.device[i];
+	return NULL;
+}
+
 /* Frames that are as old as if somebody repeated them */
 static void doctor_replayed(struct doctor *doctor)
 {
-	const struct device *device;
-	size_t i;
+	const struct device *device = doctor_counted(doctor, DMANIC_PROTO_A_REPLAYED,
+						     REPLAYED_ODD);
 
-	for (i = 0; i < doctor->stats.n; i++) {
-		device = &doctor->stats.device[i];
-		if (device->proto[DMANIC_PROTO_A_REPLAYED] < REPLAYED_ODD)
-			continue;
-		doctor_say(doctor, "replayed", DOCTOR_WARNING,
-			   "%" PRIu64 " frames to %s came once more, or are older than others of their node, and were dropped",
-			   device->proto[DMANIC_PROTO_A_REPLAYED], device->name);
-		doctor_remedy(doctor, "if a node does not connect, set its clock right (timedatectl), load its module anew, and set the key of %s anew; else somebody repeats frames",
-			      device->name);
+	if (!device)
 		return;
-	}
+	doctor_say(doctor, "replayed", DOCTOR_WARNING,
+		   "%" PRIu64 " frames to %s came once more, or are older than others of their node, and were dropped",
+		   device->proto[DMANIC_PROTO_A_REPLAYED], device->name);
+	doctor_remedy(doctor, "if a node does not connect, set its clock right (timedatectl), load its module anew, and set the key of %s anew; else somebody repeats frames",
+		      device->name);
 }
 
 /* Frames that were not made with the key of who got them */
 static void doctor_forged(struct doctor *doctor)
 {
-	const struct device *device;
-	size_t i;
+	const struct device *device = doctor_counted(doctor, DMANIC_PROTO_A_FORGED, 1);
 
-	for (i = 0; i < doctor->stats.n; i++) {
-		device = &doctor->stats.device[i];
-		if (!device->proto[DMANIC_PROTO_A_FORGED])
-			continue;
-		doctor_say(doctor, "key", DOCTOR_WARNING,
-			   "%" PRIu64 " frames to %s were made with no key or another one, and dropped",
-			   device->proto[DMANIC_PROTO_A_FORGED], device->name);
-		doctor_remedy(doctor, "if nodes do not connect, give all the same key and key-id, as root: nicctl dev set %s key FILE; else somebody tries to",
-			      device->name);
+	if (!device)
 		return;
-	}
+	doctor_say(doctor, "key", DOCTOR_WARNING,
+		   "%" PRIu64 " frames to %s were made with no key or another one, and dropped",
+		   device->proto[DMANIC_PROTO_A_FORGED], device->name);
+	doctor_remedy(doctor, "if nodes do not connect, give all the same key and key-id, as root: nicctl dev set %s key FILE; else somebody tries to",
+		      device->name);
 }
 
 void doctor_keys(struct doctor *doctor)
