@@ -164,7 +164,8 @@ int dmanic_netlink_peer_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	ret = mutex_lock_killable(&dmanic_nodes_lock);
 	if (ret)
 		return ret;
-	cb->seq = dmanic_nodes_generation;
+	/* Zero says nothing */
+	cb->seq = (dmanic_nodes_generation + atomic_read(&dmanic_peers_generation)) ?: 1;
 	list_for_each_entry(node, &dmanic_nodes, entry) {
 		if (!net_eq(node->net, net) || !node->link->peer || index++ < cb->args[0])
 			continue;

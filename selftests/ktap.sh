@@ -164,7 +164,7 @@ ktap_chosen() { # NAME [PATTERN...]
 	[ $# != 0 ] || return 0
 	for pattern; do
 		# shellcheck disable=SC2053 # a pattern is meant
-		[[ $name != $pattern && $name != *$pattern* ]] || return 0
+		[[ $name != ${pattern#=} && ($pattern = =* || $name != *$pattern*) ]] || return 0
 	done
 	return 1
 }

@@ -50,6 +50,11 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 
 /* ---- network devices ---- */
 
+/* What cuts large frames; before it is in netdevice.h */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#include <net/gso.h>
+#endif
+
 /* The longest frame for later cutting; since 6.3 what is not IPv6 has its own */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
 static inline u32 dmanic_gso_max_size(const struct net_device *dev)

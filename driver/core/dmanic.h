@@ -40,6 +40,8 @@
  *	mmap_lock           of a process, held over mmap() and faults. They take
  *	                    none of the mutexes below (somebody who has one may
  *	                    fault), only RCU and the SRCU of map.c.
+ *	rtnl_lock           the kernel's, where an ether device is made, or its network
+ *	                    device changes
  *	dmanic_nodes_lock   mutex: the list of nodes, making and removing them
  *	ctx->lock           mutex: segments and remotes of the context (writers;
  *	                    readers use RCU)
@@ -49,13 +51,16 @@
  *	                    io_uring takes its ring's uring_lock inside; who comes
  *	                    with that lock only tries this one.
  *	i_mmap_rwsem        of node->maps: zapping mappings of remote segments,
- *	                    under the first two mutexes
- *	link's own locks    spinlock
+ *	                    under dmanic_nodes_lock and ctx->lock
+ *	news.lock           spinlock: what a context is told, under node->lock
+ *	link's own locks    spinlock; a worker of the loop link has dma->lock, a mutex,
+ *	                    and nothing else, while an engine copies (dma_internal.h)
  *	uring_waits.lock    spinlock, irqs off: commands that wait
  *	queue->lock         spinlock, irqs off: free ops, deferred ops, cq_tail
  *	irq->lock           spinlock, irqs off: raised
- *	news.reader         mutex of a context, outside of all: one reads at a time
- *	news.lock           spinlock: what a context is told, inside node->lock
+ *
+ * Beside these news.reader, a mutex of a context, under which only news.lock is taken: one
+ * reads at a time.
  *
  * Completions walk from the link into queue->lock, so a link calls
  * dmanic_queue_complete() without its own locks held.
@@ -183,8 +188,8 @@ enum dmanic_kind {
  * @irqs: struct dmanic_irq.entry
  * @exports: id to struct dmanic_export; NULL while an id is only reserved
  * @next_id: ids are handed out in a cycle, so that an old one stays unused long
- * @names_key: of that hash: users choose names
  * @names: published exports by hash of their name; read under RCU
+ * @names_key: of that hash: users choose names
  * @maps: its address space has all mappings of @exports by other nodes; NULL
  *	until there was one
  * @publish_seq: counts published names, under @lock
@@ -234,6 +239,7 @@ struct dmanic_node {
 extern struct list_head dmanic_nodes;
 extern struct mutex dmanic_nodes_lock;
 extern u32 dmanic_nodes_generation; /* changes with the list; under the lock */
+extern atomic_t dmanic_peers_generation; /* and with the lists of peers */
 
 int dmanic_node_init(struct dmanic_node *node, struct net *net,
 		     const struct dmanic_link_ops *link, const char *name,
@@ -660,6 +666,7 @@ struct dmanic_op_list {
  * @list: of a LIST
  * @result: for the completion
  * @uring: io_uring command that posted it, or NULL
+ * @looks: how often uring.c saw that, when it looked for what takes too long
  * @given_up: that is being cancelled
  * @pending: for the link, under its lock: in queue->pending
  * @deaths: node->deaths when it was taken from the ring
@@ -691,6 +698,7 @@ struct dmanic_op {
 	struct dmanic_op_list list;
 	u64 result;
 	struct io_uring_cmd *uring;
+	u32 looks;
 	bool given_up;
 	bool pending;
 	u64 deaths;
@@ -785,6 +793,7 @@ static inline void dmanic_forget(void)
  * @wait: waiters for completions
  * @room_wanted: somebody polls for room in the submission ring
  * @uring_waits: io_uring commands that wait for completions
+ * @uring_limit: gives up posts that nobody can cancel and that take too long
  * @poller: thread that takes entries, or NULL
  * @submit_lock: one submitter at a time
  * @sq_head: next entry to read, under @submit_lock
@@ -828,6 +837,7 @@ struct dmanic_queue {
 	bool room_wanted;
 	wait_queue_head_t wait;
 	struct dmanic_uring_waits uring_waits;
+	struct delayed_work uring_limit;
 
 	struct dmanic_poller *poller;
 	struct mutex submit_lock; /* one submitter at a time; sq_head */

@@ -51,6 +51,7 @@ u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from)
 	event = &ring->event[irq->raised & (irq->depth - 1)];
 	WRITE_ONCE(event->payload, payload);
 	WRITE_ONCE(event->node, from);
+	WRITE_ONCE(event->reserved, 0);
 	/* C: the event before the count */
 	smp_store_release(&ring->raised, irq->raised + 1);
 	/* F: who is told by us that it was raised finds it in the ring */

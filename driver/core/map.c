@@ -308,7 +308,7 @@ void dmanic_map_zap(struct dmanic_export *export)
  * @node: the node, which may have been removed
  *
  * Also what it mapped of others goes. What may still be mapped comes back with
- * the next fault.
+ * the next fault. Of a link that maps nothing there is nothing.
  */
 void dmanic_map_zap_all(struct dmanic_node *node)
 {
@@ -316,6 +316,8 @@ void dmanic_map_zap_all(struct dmanic_node *node)
 
 	lockdep_assert_held(&dmanic_nodes_lock);
 
+	if (!node->link->map)
+		return;
 	synchronize_srcu_expedited(&map_faults);
 	map_zap(node, 0, 0);
 	list_for_each_entry(other, &dmanic_nodes, entry)

@@ -18,6 +18,7 @@ LIST_HEAD(dmanic_nodes);
 DEFINE_MUTEX(dmanic_nodes_lock);
 
 u32 dmanic_nodes_generation = 1;
+atomic_t dmanic_peers_generation = ATOMIC_INIT(0);
 
 /* The module goes and takes no more nodes; under dmanic_nodes_lock */
 static bool dmanic_nodes_closed;

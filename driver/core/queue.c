@@ -273,6 +273,7 @@ static int queue_release(struct inode *inode, struct file *file)
 	list_del(&queue->entry);
 	mutex_unlock(&queue->node->lock);
 	dmanic_poller_stop(queue);
+	dmanic_uring_queue_exit(queue);
 	queue_quiesce(queue);
 	queue_free(queue);
 	fput(ctx_file);
@@ -391,7 +392,7 @@ static struct dmanic_queue *queue_new(struct dmanic_ctx *ctx,
 	mutex_init(&queue->submit_lock);
 	spin_lock_init(&queue->lock);
 	init_waitqueue_head(&queue->wait);
-	dmanic_uring_waits_init(&queue->uring_waits);
+	dmanic_uring_queue_init(queue);
 	INIT_LIST_HEAD(&queue->free);
 	INIT_LIST_HEAD(&queue->deferred);
 	INIT_LIST_HEAD(&queue->pending);

@@ -12,7 +12,9 @@
  * as many as are done within a fraction of a second, on links that are not slow and
  * behind no more than that of their own queue (queue->taken): node->posted counts
  * them, and links do not delay anything as long as it is not zero, even if they
- * become slow, and serve their queues first (queue->posted).
+ * become slow, and serve their queues first (queue->posted). Over a wire they may
+ * take longer, or as long as a peer likes: what takes far too long is given up
+ * (queue->uring_limit).
  *
  * Cancelling runs under the ring's uring_lock, as long as the command is not
  * done; so does the submission of a command, unless it comes from a worker of
@@ -114,6 +116,7 @@ void dmanic_uring_op_done(struct dmanic_op *op, struct io_uring_cmd **done)
 	*done = op->uring;
 	op->uring = NULL;
 	op->given_up = false;
+	op->looks = 0;
 }
 
 static void uring_post_work(struct io_uring_cmd *cmd, unsigned int issue_flags)
@@ -143,22 +146,93 @@ void dmanic_uring_complete(struct io_uring_cmd *done)
 	}
 }
 
-/* The ring dies: give up the operation, wherever it is */
+/* Give up @op, wherever it is; queue->lock is held, and released */
+static void uring_post_give_up(struct dmanic_queue *queue, struct dmanic_op *op)
+	__releases(&queue->lock)
+{
+	LIST_HEAD(ops);
+
+	WRITE_ONCE(op->given_up, true);
+	dmanic_queue_drop(queue, op, &ops);
+	spin_unlock_irq(&queue->lock);
+	dmanic_queue_complete(&ops);
+	queue->node->link->cancel(queue->node, queue, op);
+}
+
+/* The ring dies */
 static void uring_post_cancel(struct dmanic_queue *queue, struct io_uring_cmd *cmd)
 {
 	struct dmanic_op *op;
-	LIST_HEAD(ops);
 
 	spin_lock_irq(&queue->lock);
 	op = to_post(cmd)->op;
-	if (op) {
-		WRITE_ONCE(op->given_up, true);
-		dmanic_queue_drop(queue, op, &ops);
-	}
-	spin_unlock_irq(&queue->lock);
-	dmanic_queue_complete(&ops);
 	if (op)
-		queue->node->link->cancel(queue->node, queue, op);
+		uring_post_give_up(queue, op);
+	else
+		spin_unlock_irq(&queue->lock);
+}
+
+/*
+ * Where nobody can cancel posts, they are looked at each time this has passed: one that
+ * was seen before is given up, with one more look for each so many bytes that are
+ * under way, so a device that moves 4 MiB a second ends what it began
+ */
+#define URING_LIMIT		(5 * HZ)
+#define URING_LIMIT_BYTES	SZ_16M
+
+/* @looks: that one may have had before. As long as it is not done it is given up again */
+static void uring_limit_one(struct dmanic_queue *queue, struct dmanic_op *op, u32 looks)
+{
+	spin_lock_irq(&queue->lock);
+	if (op->uring && op->looks++ > looks)
+		uring_post_give_up(queue, op);
+	else
+		spin_unlock_irq(&queue->lock);
+}
+
+static void uring_limit_work(struct work_struct *work)
+{
+	struct dmanic_queue *queue = container_of(work, struct dmanic_queue,
+						  uring_limit.work);
+	u64 bytes = atomic64_read(&queue->node->posted) + atomic64_read(&queue->taken);
+	u32 i, posted, looks = div_u64(bytes, URING_LIMIT_BYTES);
+
+	for (i = 0; i < queue->cq_entries; i++) {
+		if (READ_ONCE(queue->ops[i].uring))
+			uring_limit_one(queue, &queue->ops[i], looks);
+		cond_resched();
+	}
+	spin_lock_irq(&queue->lock);
+	posted = queue->posted;
+	spin_unlock_irq(&queue->lock);
+	if (posted)
+		schedule_delayed_work(&queue->uring_limit, URING_LIMIT);
+}
+
+/* After queue->posted was counted up: either the work sees that, or it is begun here */
+static void uring_limit_begin(struct dmanic_queue *queue)
+{
+	if (!DMANIC_URING_CANCEL && !delayed_work_pending(&queue->uring_limit))
+		schedule_delayed_work(&queue->uring_limit, URING_LIMIT);
+}
+
+/**
+ * dmanic_uring_queue_init() - what a queue has for commands
+ * @queue: a new one
+ */
+void dmanic_uring_queue_init(struct dmanic_queue *queue)
+{
+	dmanic_uring_waits_init(&queue->uring_waits);
+	INIT_DELAYED_WORK(&queue->uring_limit, uring_limit_work);
+}
+
+/**
+ * dmanic_uring_queue_exit() - may sleep
+ * @queue: its file is closed, so it has no command
+ */
+void dmanic_uring_queue_exit(struct dmanic_queue *queue)
+{
+	cancel_delayed_work_sync(&queue->uring_limit);
 }
 
 /* How long an operation may take, in bytes; how much a list moves nobody knows */
@@ -244,7 +318,8 @@ static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *c
 	}
 	to_post(cmd)->result = size;
 	to_post(cmd)->op = op;
-	op->uring = cmd;
+	WRITE_ONCE(op->uring, cmd);
+	uring_limit_begin(queue);
 	/* From here on it completes by io_uring_cmd_done(), and may be cancelled */
 	dmanic_uring_mark_cancelable(cmd, issue_flags);
 	dmanic_queue_post(queue, op, &sqe, behind);

@@ -61,6 +61,8 @@ static inline u64 dmanic_uring_taken(const struct dmanic_op *op)
 	return DMANIC_URING_CANCEL ? 0 : __dmanic_uring_taken(op);
 }
 
+void dmanic_uring_queue_init(struct dmanic_queue *queue);
+void dmanic_uring_queue_exit(struct dmanic_queue *queue);
 void dmanic_uring_op_done(struct dmanic_op *op, struct io_uring_cmd **done);
 void dmanic_uring_complete(struct io_uring_cmd *done);
 int dmanic_uring_queue_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags);

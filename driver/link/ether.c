@@ -162,15 +162,15 @@ static void ether_quit(struct ether_node *en)
 	spin_unlock_bh(&en->lock);
 	dmanic_ether_run(en);
 	dmanic_ether_port_leave(en);
-	/* For who takes a frame, and who runs the node */
-	synchronize_net();
+	/* For who takes a frame, and who runs the node: others wait for dmanic_nodes_lock */
+	synchronize_rcu_expedited();
 	hrtimer_cancel(&en->kick);
 	dmanic_ether_fault_exit(en);
 	hash_for_each(en->peers, i, ep, entry)
 		hrtimer_cancel(&ep->timer);
 	/* What the one who ran last left */
 	dmanic_ether_run(en);
-	synchronize_net();
+	synchronize_rcu_expedited();
 	/* A program may keep the node for long */
 	spin_lock_bh(&en->lock);
 	dmanic_host_set_key(&en->host, NULL, 0);
@@ -393,6 +393,8 @@ void dmanic_ether_hello(struct ether_node *en)
 	skb = dmanic_ether_frame_build(en, &en->out);
 	if (skb)
 		__skb_queue_tail(&en->answers, skb);
+	else
+		en->unsent++;
 	spin_unlock_bh(&en->lock);
 	dmanic_ether_run(en);
 }

@@ -14,6 +14,8 @@
 /* A name is asked for again after this time at first, and after that at last */
 #define CONNECT_FIRST_NS	(500 * NSEC_PER_USEC)
 #define CONNECT_LAST_NS		(50 * NSEC_PER_MSEC)
+/* Who is alive answers within so many times the time after which who is silent is dead */
+#define CONNECT_DEAD		4U
 
 static int connect_errno(u32 status)
 {
@@ -113,17 +115,17 @@ static void connect_cancel(struct ether_node *en, struct ether_peer *ep,
 }
 
 /*
- * Ask once; enum dmanic_status. The protocol ends it in bounded time, which may be
- * longer than @left_ns (zero: is not).
+ * Ask once; enum dmanic_status. The protocol ends it when nobody answers; who says that he is
+ * there, and no more, has CONNECT_DEAD times that. Nor is it longer than @left_ns (zero: is none).
  */
 static u32 connect_ask(struct ether_node *en, struct ether_peer *ep,
 		       struct connect_ask *ask, u64 left_ns, u64 *incarnation)
 {
-	long left = MAX_SCHEDULE_TIMEOUT;
+	u64 most_ns = CONNECT_DEAD * en->info.dead_ns;
+	bool timed = left_ns && left_ns < most_ns;
+	long left;
 
-	/* DMANIC_TIMEOUT_NEVER is more than there are */
-	if (left_ns)
-		left = min_t(u64, nsecs_to_jiffies64(left_ns) + 1, MAX_SCHEDULE_TIMEOUT);
+	left = nsecs_to_jiffies64(timed ? left_ns : most_ns) + 1;
 	init_completion(&ask->ended);
 	memset(&ask->xfer, 0, sizeof(ask->xfer));
 	INIT_LIST_HEAD(&ask->xfer.entry);
@@ -144,7 +146,9 @@ static u32 connect_ask(struct ether_node *en, struct ether_peer *ep,
 	left = wait_for_completion_interruptible_timeout(&ask->ended, left);
 	if (left <= 0) {
 		connect_cancel(en, ep, ask);
-		return left ? DMANIC_STATUS_CANCELLED : DMANIC_STATUS_TIMED_OUT;
+		if (left)
+			return DMANIC_STATUS_CANCELLED;
+		return timed ? DMANIC_STATUS_TIMED_OUT : DMANIC_STATUS_PEER_DEAD;
 	}
 	/* Who completed it has left */
 	spin_lock_bh(&en->lock);
@@ -156,8 +160,19 @@ static u32 connect_ask(struct ether_node *en, struct ether_peer *ep,
 static u32 connect_once(struct ether_node *en, struct ether_peer *ep,
 			struct connect_ask *ask, u64 left_ns, u64 *incarnation)
 {
-	if (ep)
+	u64 began = ktime_get_ns(), gone;
+	u32 status;
+
+	if (ep) {
+		status = connect_ask(en, ep, ask, left_ns, incarnation);
+		if (status != DMANIC_STATUS_PEER_RESTARTED)
+			return status;
+		/* The other side had given the connection up unheard: a new one is made */
+		gone = ktime_get_ns() - began;
+		if (left_ns)
+			left_ns = left_ns > gone ? left_ns - gone : 1;
 		return connect_ask(en, ep, ask, left_ns, incarnation);
+	}
 	*incarnation = en->node.incarnation;
 	return connect_find(&en->node, &ask->lookup);
 }

@@ -36,6 +36,17 @@ static bool cut_type(u32 type)
 }
 
 /*
+ * Only what has its bytes in pages: lists of frames, which other protocols have with the
+ * same type, are not for cut_segment().
+ */
+static bool cut_form(const struct sk_buff *skb)
+{
+	u16 size = skb_shinfo(skb)->gso_size;
+
+	return size && size != GSO_BY_FRAGS && !skb_has_frag_list(skb);
+}
+
+/*
  * It is ours, and as long as it says; out: its head's length. The key is the node's: what
  * has a proof is only handed out where nothing cuts it, and gets lost elsewhere, which a
  * TEST finds.
@@ -45,7 +56,7 @@ static bool cut_possible(struct sk_buff *skb, u32 *head_length, bool *crc)
 	struct dmanic_head head;
 	u32 pull;
 
-	if (!cut_type(skb_shinfo(skb)->gso_type) || !skb_shinfo(skb)->gso_size ||
+	if (!cut_type(skb_shinfo(skb)->gso_type) || !cut_form(skb) ||
 	    !pskb_may_pull(skb, DMANIC_WIRE_COMMON))
 		return false;
 	pull = dmanic_wire_pull(skb->data, skb_headlen(skb));

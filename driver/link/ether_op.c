@@ -475,7 +475,8 @@ u64 dmanic_ether_submit(struct dmanic_node *node, struct list_head *ops)
 		op = list_first_entry(ops, struct dmanic_op, entry);
 		list_del(&op->entry);
 		op->moved = 0;
-		if (!en->stopped && op_must_wait(op)) {
+		/* Who gave it up did so before it was here to be found */
+		if (!en->stopped && !dmanic_op_given_up(op) && op_must_wait(op)) {
 			op->pending = true;
 			list_add_tail(&op->entry, &op->queue->pending);
 		} else {

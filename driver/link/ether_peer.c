@@ -66,6 +66,7 @@ static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id, bool
 		en->nr_guests++;
 	dmanic_peer_init(&ep->peer, &en->host, id);
 	hash_add(en->peers, &ep->entry, id);
+	atomic_inc(&dmanic_peers_generation);
 }
 
 static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id, bool own)
@@ -128,13 +129,16 @@ static bool peer_before(const struct ether_peer *a, const struct ether_peer *b)
 static void peer_part(struct ether_node *en, struct ether_peer *ep, u32 status)
 {
 	struct dmanic_out *out = &en->farewell;
-	struct sk_buff *skb = NULL;
+	struct sk_buff *skb;
 
 	dmanic_peer_close(&ep->peer, status, out);
-	if (out->head_length)
-		skb = dmanic_ether_frame_build(en, out);
+	if (!out->head_length)
+		return;
+	skb = dmanic_ether_frame_build(en, out);
 	if (skb)
 		__skb_queue_tail(&en->answers, skb);
+	else
+		en->unsent++;
 }
 
 /* Whose place can be had, with the least loss; NULL: nobody's */

@@ -35,10 +35,13 @@ static void receive_answer(struct ether_node *en, struct dmanic_peer *peer)
 	struct sk_buff *skb;
 
 	if (skb_queue_len(&en->answers) >= RECEIVE_ANSWERS)
+		skb = NULL;
+	else
+		skb = dmanic_ether_frame_build(en, &en->out);
+	if (!skb) {
+		en->unsent++;
 		return;
-	skb = dmanic_ether_frame_build(en, &en->out);
-	if (!skb)
-		return;
+	}
 	/* Those of a connection stay behind each other */
 	if (peer)
 		skb_set_hash(skb, to_ether_peer(peer)->hash, PKT_HASH_TYPE_L4);

@@ -19,7 +19,7 @@
 #define RUN_NS		NSEC_PER_MSEC
 /* One batch's time; blocks of a few bytes take long to gather */
 #define RUN_BATCH_NS	(100 * NSEC_PER_USEC)
-/* When it goes on; what could not be sent may be by then */
+/* When it goes on, at least; what could not be sent may be by then */
 #define RUN_PAUSE_NS	(20 * NSEC_PER_USEC)
 /* A time that is over already is told so much later: others have the CPU */
 #define RUN_SLACK_NS	1000U
@@ -62,7 +62,7 @@ static void run_arm(struct ether_peer *ep, u64 now)
 	hrtimer_start(&ep->timer, ns_to_ktime(ep->armed), HRTIMER_MODE_ABS_SOFT);
 }
 
-static void run_unsent(struct ether_batch *frame, u64 now)
+static void run_unsent(struct ether_node *en, struct ether_batch *frame, u64 now)
 {
 	struct dmanic_out out = {
 		.class = frame->class,
@@ -70,9 +70,9 @@ static void run_unsent(struct ether_batch *frame, u64 now)
 		.units = frame->units,
 	};
 
+	en->unsent++;
 	if (!frame->ep)
 		return;
-	frame->ep->en->unsent++;
 	dmanic_peer_unsent(&frame->ep->peer, &out, now);
 	dmanic_ether_wake(frame->ep);
 }
@@ -129,7 +129,7 @@ static bool run_build(struct ether_peer *ep, struct run *run, u64 now)
 		skb_set_hash(frame->skb, ep->hash, PKT_HASH_TYPE_L4);
 		run->nr++;
 	} else {
-		run_unsent(frame, now);
+		run_unsent(ep->en, frame, now);
 	}
 	/* Without memory the protocol's pace says when to try again */
 	return true;
@@ -217,7 +217,7 @@ static void run_sent(struct ether_node *en, struct run *run)
 	if (!run->sends)
 		return;
 	for (i = 0; i < run->nr; i++)
-		run_unsent(&en->batch[i], now);
+		run_unsent(en, &en->batch[i], now);
 	run->sends = false;
 	en->sending = false;
 }
@@ -262,7 +262,7 @@ void dmanic_ether_run(struct ether_node *en)
 	unsigned int rounds;
 	bool more = false;
 	struct run run;
-	u64 begin = 0, now;
+	u64 begin = 0, now, pause = RUN_PAUSE_NS;
 
 	INIT_LIST_HEAD(&run.done);
 	local_bh_disable();
@@ -281,8 +281,12 @@ void dmanic_ether_run(struct ether_node *en)
 		if (more)
 			break;
 	}
+	/* If all it has to do is lists that move nothing, others have the CPU for as long */
+	if (more && list_empty(&en->active) && list_empty(&en->done) &&
+	    skb_queue_empty(&en->answers) && !list_empty(&en->resumed))
+		pause = max_t(u64, pause, ktime_get_ns() - begin);
 	if (more)
-		hrtimer_start(&en->kick, RUN_PAUSE_NS, HRTIMER_MODE_REL_SOFT);
+		hrtimer_start(&en->kick, pause, HRTIMER_MODE_REL_SOFT);
 out_unlock:
 	spin_unlock(&en->lock);
 	local_bh_enable();

@@ -42,8 +42,10 @@ u32 dmanic_loop_peer(struct loop_node *ln, const struct dmanic_target *target,
 	if (READ_ONCE(ln->failed))
 		return DMANIC_STATUS_LINK_DOWN;
 	*peer = loop_find(ln, target->node);
+	/* Who goes does not reach even itself: it is not a peer that is dead */
 	if (!*peer)
-		return DMANIC_STATUS_PEER_DEAD;
+		return target->node == ln->node.id ? DMANIC_STATUS_LINK_DOWN :
+						     DMANIC_STATUS_PEER_DEAD;
 	if (READ_ONCE((*peer)->node.incarnation) != target->incarnation)
 		return DMANIC_STATUS_PEER_RESTARTED;
 	return DMANIC_STATUS_OK;

@@ -353,7 +353,7 @@ static int loop_worker(void *data)
 	sched_set_fifo_low(current);
 	dmanic_dma_measure(ln->dma);
 	ln->since = ktime_get_ns();
-	/* What is pending when it has to stop is taken by engine_stop() */
+	/* What is pending when it has to stop is taken by dmanic_loop_engine_stop() */
 	while (!kthread_should_stop()) {
 		op = loop_next(ln);
 		if (op) {

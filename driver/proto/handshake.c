@@ -265,6 +265,11 @@ enum dmanic_drop dmanic_handshake_init(struct dmanic_peer *peer,
 							   &refuse);
 		return DMANIC_DROP_STATE;
 	}
+	/* A new tag there: what we answer ours with is for one that is gone, and it says so */
+	if (peer->state == DMANIC_PEER_PAIRED && hello->tag != peer->remote_tag) {
+		peer->hello_now = true;
+		return DMANIC_DROP_STATE;
+	}
 	if (peer->state == DMANIC_PEER_CLOSED) {
 		handshake_opening(peer, now);
 		peer->address = frame->from;
@@ -277,14 +282,12 @@ enum dmanic_drop dmanic_handshake_init(struct dmanic_peer *peer,
 }
 
 /* What both can do. Each side computes the same from the same values. */
-static void handshake_pair(struct dmanic_peer *peer, const struct dmanic_frame *frame,
-			   const struct dmanic_hello *hello)
+static void handshake_pair(struct dmanic_peer *peer, const struct dmanic_hello *hello)
 {
 	const struct dmanic_proto_config *config = dmanic_peer_config(peer);
 
 	peer->refused = 0;
 	peer->remote_tag = hello->tag;
-	peer->address = frame->from;
 	peer->incarnation = hello->incarnation;
 	peer->largest = 0;
 	peer->their_mtu = hello->mtu;
@@ -343,8 +346,19 @@ enum dmanic_drop dmanic_handshake_answer(struct dmanic_peer *peer,
 			peer->ack_now = true;
 		return same ? DMANIC_DROP_NONE : DMANIC_DROP_STATE;
 	}
-	if (peer->state == DMANIC_PEER_OPENING || !same) {
-		handshake_pair(peer, frame, hello);
+	/* The tag was told to one address: who knows it elsewhere is not whom it was told */
+	if (frame->from != peer->address)
+		return DMANIC_DROP_STRANGER;
+	/*
+	 * Not with the tag that was told to another attempt: what is under way of that
+	 * would be taken for this one's.
+	 */
+	if (peer->state == DMANIC_PEER_PAIRED && !same) {
+		peer->hello_now = true;
+		return DMANIC_DROP_STATE;
+	}
+	if (peer->state == DMANIC_PEER_OPENING) {
+		handshake_pair(peer, hello);
 		peer->state = DMANIC_PEER_PAIRED;
 		peer->hello_wait = HANDSHAKE_FIRST_NS;
 		peer->hello_now = true;
@@ -381,8 +395,9 @@ void dmanic_handshake_reset(struct dmanic_peer *peer, u64 incarnation, u64 now)
 		peer->hello_at = now + HANDSHAKE_FIRST_NS;
 		return;
 	}
-	dmanic_peer_end(peer, restarted ? DMANIC_STATUS_PEER_RESTARTED :
-					  DMANIC_STATUS_PEER_DEAD);
+	/* It did answer: a question, which changes nothing, may be asked again at once */
+	dmanic_peer_end(peer, restarted ? DMANIC_STATUS_PEER_RESTARTED : DMANIC_STATUS_PEER_DEAD,
+			DMANIC_STATUS_PEER_RESTARTED);
 	if (restarted)
 		dmanic_peer_stats(peer)->restarts++;
 	else

@@ -36,7 +36,7 @@ static inline u32 dmanic_stamp(u64 now)
 
 /* peer.c */
 void dmanic_peer_reset(struct dmanic_peer *peer);
-void dmanic_peer_end(struct dmanic_peer *peer, u32 status);
+void dmanic_peer_end(struct dmanic_peer *peer, u32 status, u32 question);
 bool dmanic_peer_wants(const struct dmanic_peer *peer);
 void dmanic_peer_wait(struct dmanic_peer *peer, u64 now);
 
@@ -92,6 +92,7 @@ void dmanic_next_ack(struct dmanic_peer *peer, u64 now, struct dmanic_out *out);
 /* reply.c */
 bool dmanic_reply_refuse(struct dmanic_peer *peer, u8 class, u32 id, u32 status,
 			 bool ending);
+bool dmanic_reply_busy(const struct dmanic_peer *peer, u32 id);
 struct dmanic_reply *dmanic_reply_find(struct dmanic_peer *peer, u32 id);
 bool dmanic_reply_do(struct dmanic_peer *peer, u8 class,
 		     const struct dmanic_record *record, u64 now);
@@ -117,7 +118,7 @@ enum dmanic_drop dmanic_xfer_data(struct dmanic_peer *peer, u8 class,
 				  const struct dmanic_record *record, u64 seq, u32 skip,
 				  const struct dmanic_frame *frame, u32 at, u32 length);
 void dmanic_xfer_changed(struct dmanic_peer *peer, struct dmanic_xfer *xfer);
-void dmanic_xfer_end_all(struct dmanic_peer *peer, u32 status);
+void dmanic_xfer_end_all(struct dmanic_peer *peer, u32 status, u32 question);
 bool dmanic_xfer_any(const struct dmanic_peer *peer);
 
 /* tx.c */

@@ -92,8 +92,10 @@ static bool next_unit(struct next *next)
 		return false;
 	if (next->end < tx->end)
 		return true;
-	return next->limit == DMANIC_NEVER &&
-	       dmanic_xfer_enter(peer, next->class, next_most(peer));
+	if (next->limit != DMANIC_NEVER)
+		return false;
+	/* Or what is told of one that ended has a place now */
+	return dmanic_xfer_enter(peer, next->class, next_most(peer)) || next->end < tx->end;
 }
 
 /* The NOTIFY behind data goes along with the last of them */
@@ -383,7 +385,7 @@ static bool next_some(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	}
 	if (next.class == DMANIC_CLASSES)
 		return false;
-	if (silent && !peer->unsent)
+	if (silent)
 		peer->progress = now;
 	if (first)
 		peer->moved = now;

@@ -206,11 +206,12 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
  * dmanic_peer_end() - the connection is gone: everything pending ends
  * @peer: whose
  * @status: with this status
+ * @question: but LOOKUPs with this one
  */
-void dmanic_peer_end(struct dmanic_peer *peer, u32 status)
+void dmanic_peer_end(struct dmanic_peer *peer, u32 status, u32 question)
 {
 	peer->ended_as = status;
-	dmanic_xfer_end_all(peer, status);
+	dmanic_xfer_end_all(peer, status, question);
 	dmanic_reply_drop_all(peer);
 	dmanic_peer_reset(peer);
 }
@@ -384,11 +385,18 @@ static void peer_died(struct dmanic_peer *peer)
 
 	if (!open && peer->refused == DMANIC_REFUSE_VERSION)
 		status = DMANIC_STATUS_UNSUPPORTED;
-	dmanic_peer_end(peer, status);
+	dmanic_peer_end(peer, status, status);
 	if (!open && !wants)
 		return;
 	dmanic_peer_stats(peer)->deaths++;
 	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_LOST);
+}
+
+/* A time that was to pass since @since, and has: a bit of it is left again */
+static void peer_again(u64 *since, u64 limit, u64 left, u64 now)
+{
+	if (*since + limit <= now + left)
+		*since = now + left - limit;
 }
 
 /*
@@ -398,7 +406,7 @@ static void peer_died(struct dmanic_peer *peer)
 static bool peer_is_dead(struct dmanic_peer *peer, u64 now)
 {
 	u64 limit = dmanic_peer_config(peer)->dead_ns;
-	u64 again = now - limit + limit / PEER_PROBES;
+	u64 left = limit / PEER_PROBES, again = now - limit + left;
 
 	if (peer_dead_at(peer) > now)
 		return false;
@@ -409,10 +417,18 @@ static bool peer_is_dead(struct dmanic_peer *peer, u64 now)
 		peer->hello_now = true;
 		return false;
 	}
-	if (peer->state != DMANIC_PEER_OPEN || peer->waiting == DMANIC_NEVER ||
-	    max(peer->heard, peer->waiting) + limit > now)
+	if (peer->state != DMANIC_PEER_OPEN || peer->waiting == DMANIC_NEVER)
 		return true;
-	peer->waiting = again;
+	if (peer->doubted && peer->heard < peer->doubted && peer->doubted + limit / 2 <= now) {
+		peer_again(&peer->doubted, limit / 2, left, now);
+	} else if (max(peer->heard, peer->waiting) + limit <= now) {
+		peer->waiting = again;
+		peer_again(&peer->moved, PEER_STUCK * limit, left, now);
+		if (peer->late_since != DMANIC_NEVER)
+			peer_again(&peer->late_since, PEER_STUCK * limit, left, now);
+	} else {
+		return true;
+	}
 	peer->probe_now = true;
 	return false;
 }
@@ -471,5 +487,5 @@ void dmanic_peer_close(struct dmanic_peer *peer, u32 status, struct dmanic_out *
 						       config->incarnation);
 	if (out->head_length)
 		dmanic_auth_count(peer->host, peer, out);
-	dmanic_peer_end(peer, status);
+	dmanic_peer_end(peer, status, status);
 }

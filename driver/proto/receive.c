@@ -151,6 +151,10 @@ static enum dmanic_drop receive_write(struct dmanic_peer *peer, u8 class,
 
 	if (reply && reply->refused)
 		return DMANIC_DROP_NONE;
+	/* Of several pieces some may be placed before one is refused, which has to be told */
+	if ((record->type == DMANIC_RECORD_STRIDED || peer->rx[class].nr_later) &&
+	    dmanic_reply_busy(peer, record->op))
+		return DMANIC_DROP_ROOM;
 	if (!dmanic_later_place(peer, class, record, seq, skip, frame, at, length, &status))
 		return DMANIC_DROP_ROOM;
 	if (!status)

@@ -32,9 +32,16 @@ struct dmanic_reply *dmanic_reply_find(struct dmanic_peer *peer, u32 id)
 	return reply->used && reply->id == id ? reply : NULL;
 }
 
-static bool reply_busy(struct dmanic_peer *peer, u32 id)
+/**
+ * dmanic_reply_busy() - is the place of an operation taken by an earlier one
+ * @peer: the other side
+ * @id: of the operation
+ *
+ * Return: true while that is owed something: nothing can be noted of this one.
+ */
+bool dmanic_reply_busy(const struct dmanic_peer *peer, u32 id)
 {
-	struct dmanic_reply *reply = &peer->reply[id & 0xffff];
+	const struct dmanic_reply *reply = &peer->reply[id & 0xffff];
 
 	return reply->used && reply->id != id;
 }
@@ -100,7 +107,7 @@ bool dmanic_reply_refuse(struct dmanic_peer *peer, u8 class, u32 id, u32 status,
 {
 	struct dmanic_reply *reply;
 
-	if (reply_busy(peer, id))
+	if (dmanic_reply_busy(peer, id))
 		return false;
 	reply = reply_take(peer, class, id);
 	/*
@@ -134,7 +141,7 @@ static bool reply_notify(struct dmanic_peer *peer, u8 class,
 		reply_end(peer, reply);
 		return true;
 	}
-	if (reply_busy(peer, record->op))
+	if (dmanic_reply_busy(peer, record->op))
 		return false;
 	status = dmanic_peer_env(peer)->notify(peer, record);
 	return !status || dmanic_reply_refuse(peer, class, record->op, status, false);
@@ -216,7 +223,7 @@ bool dmanic_reply_do(struct dmanic_peer *peer, u8 class,
 			reply_end(peer, reply);
 		return true;
 	}
-	if (reply_busy(peer, record->op))
+	if (dmanic_reply_busy(peer, record->op))
 		return false;
 	if (reply)
 		return true; /* of a liar */

@@ -654,7 +654,8 @@ void dmanic_peer_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 
 }
 
 /* Those that have not begun; the others are found by their slots */
-static void xfer_end_queued(struct dmanic_peer *peer, struct dmanic_tx *tx, u32 status)
+static void xfer_end_queued(struct dmanic_peer *peer, struct dmanic_tx *tx, u32 status,
+			    u32 question)
 {
 	struct dmanic_share *share;
 	struct dmanic_xfer *xfer;
@@ -665,7 +666,7 @@ static void xfer_end_queued(struct dmanic_peer *peer, struct dmanic_tx *tx, u32 
 		dmanic_xfer_unqueue(xfer);
 		if (xfer->begun || xfer->kind == DMANIC_XFER_REPLY)
 			continue;
-		xfer->status = status;
+		xfer->status = xfer->kind == DMANIC_XFER_LOOKUP ? question : status;
 		dmanic_peer_env(peer)->complete(peer, xfer);
 	}
 }
@@ -674,14 +675,15 @@ static void xfer_end_queued(struct dmanic_peer *peer, struct dmanic_tx *tx, u32 
  * dmanic_xfer_end_all() - the connection is gone
  * @peer: whose
  * @status: to complete with what has no status of its own
+ * @question: but LOOKUPs with this one
  */
-void dmanic_xfer_end_all(struct dmanic_peer *peer, u32 status)
+void dmanic_xfer_end_all(struct dmanic_peer *peer, u32 status, u32 question)
 {
 	u32 i, class, operations = dmanic_peer_config(peer)->operations;
 	struct dmanic_xfer *xfer;
 
 	for (class = 0; class < DMANIC_CLASSES; class++)
-		xfer_end_queued(peer, &peer->tx[class], status);
+		xfer_end_queued(peer, &peer->tx[class], status, question);
 	for (i = 0; i < operations; i++) {
 		xfer = peer->slot[i].xfer;
 		if (peer->slot[i].used)
@@ -691,7 +693,7 @@ void dmanic_xfer_end_all(struct dmanic_peer *peer, u32 status)
 		if (!xfer)
 			continue;
 		if (!xfer->status)
-			xfer->status = status;
+			xfer->status = xfer->kind == DMANIC_XFER_LOOKUP ? question : status;
 		dmanic_peer_env(peer)->complete(peer, xfer);
 	}
 }

@@ -26,7 +26,7 @@ struct nic_queue {
 	uint32_t uncounted;	/* of sq_tail: reaped, SILENT, or a marker */
 	uint32_t markers;	/* posted, not reaped */
 	bool silent;		/* SILENT posted since the last marker */
-	bool any_silent;	/* SILENT posted ever: in_flight() may be too low */
+	bool any_silent;	/* SILENT posted ever: nic_queue_in_flight() may be too low */
 	bool has_eventfd;
 	bool has_thread;
 	int fd;

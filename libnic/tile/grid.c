@@ -140,7 +140,7 @@ static int grid_fill(struct nic_tile_grid *grid,
 		return refuse(grid->detail, -EINVAL,
 			      "tile height %ju: must be 1 to %ju",
 			      (uintmax_t)grid->height, (uintmax_t)whole);
-	/* Steps stay far below 2^63, as do tile numbers in find_tile(). */
+	/* Steps stay far below 2^63, as do tile numbers in nic_grid_find_tile(). */
 	grid->ntiles = (whole - 1) / grid->height + 1;
 	if (grid->ntiles > INT64_MAX / 2)
 		return refuse(grid->detail, -EOVERFLOW,

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "selftests/fuzz/neighbor.h"
@@ -27,7 +28,8 @@ static const char usage[] =
 "usage: neighbor --netdev IF --to ADDRESS [OPTION...]\n"
 "Sends frames to the node at ADDRESS that no node would. In a network that is its own.\n"
 "\n"
-"  --frames N      how many (1000)\n"
+"  --frames N      how many; 0: no end (1000)\n"
+"  --time SECONDS  at most so long; 0: no end (0)\n"
 "  --seed N        what follows from it are the frames (1)\n"
 "  --large         frames of up to 64 KiB that say to be many of TCP or UDP\n"
 "  --listen        hear all that is said at IF first, and use it\n"
@@ -123,6 +125,7 @@ static bool device_send(struct neighbor *n, const struct gso_header *header)
 	}
 	return true;
 }
+
 static void listen_all(struct neighbor *n, const char *name)
 {
 	struct packet_mreq all = {
@@ -141,19 +144,21 @@ static void listen_all(struct neighbor *n, const char *name)
 }
 
 /* Programs take their time to begin: before there is something to repeat, frames are few */
-static int hear_ms(const struct neighbor *n, u32 sent)
+static int hear_ms(const struct neighbor *n, unsigned long sent)
 {
 	if (!sent)
 		return ANSWER_MS;
 	return n->nr_heard < HEARD ? 1 : 0;
 }
 
-static void flood(struct neighbor *n, u32 frames, bool hear, bool large)
+/* @frames, @seconds: at most; 0: no end */
+static void flood(struct neighbor *n, unsigned long frames, long seconds, bool hear, bool large)
 {
+	const time_t end = time(NULL) + seconds;
 	struct gso_header header;
-	u32 i, sent = 0;
+	unsigned long i, sent = 0;
 
-	for (i = 0; i < frames; i++) {
+	for (i = 0; (!frames || i < frames) && (!seconds || time(NULL) < end); i++) {
 		if (hear && device_hear(n, hear_ms(n, i), &n->heard[n->nr_heard % HEARD]))
 			n->nr_heard++;
 		neighbor_make(n);
@@ -164,7 +169,7 @@ static void flood(struct neighbor *n, u32 frames, bool hear, bool large)
 			neighbor_enlarge(n, &header);
 		sent += device_send(n, &header);
 	}
-	printf("%u frames sent, %u heard\n", sent, n->nr_heard);
+	printf("%lu frames sent, %u heard\n", sent, n->nr_heard);
 }
 
 /* The frame whose body is there, from this neighbour itself */
@@ -339,6 +344,7 @@ int main(int argc, char **argv)
 		{ "netdev", required_argument, NULL, 'n' },
 		{ "to", required_argument, NULL, 't' },
 		{ "frames", required_argument, NULL, 'f' },
+		{ "time", required_argument, NULL, 'd' },
 		{ "seed", required_argument, NULL, 's' },
 		{ "large", no_argument, NULL, 'g' },
 		{ "listen", no_argument, NULL, 'l' },
@@ -353,7 +359,7 @@ int main(int argc, char **argv)
 	static struct neighbor neighbor;
 	const char *netdev = NULL, *to = NULL;
 	unsigned long frames = 1000, version = 0, nodes = 0, key_id = 1;
-	long refused = -1;
+	long refused = -1, seconds = 0;
 	bool hear = false, large = false, keyed = false;
 	int option;
 
@@ -368,6 +374,9 @@ int main(int argc, char **argv)
 			break;
 		case 'f':
 			frames = strtoul(optarg, NULL, 0);
+			break;
+		case 'd':
+			seconds = strtol(optarg, NULL, 0);
 			break;
 		case 's':
 			neighbor.random = strtoull(optarg, NULL, 0);
@@ -419,6 +428,6 @@ int main(int argc, char **argv)
 	}
 	if (hear)
 		listen_all(&neighbor, netdev);
-	flood(&neighbor, (u32)frames, hear, large);
+	flood(&neighbor, frames, seconds, hear, large);
 	return 0;
 }

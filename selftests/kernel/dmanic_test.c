@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -60,6 +61,30 @@ void fill(void *data, size_t length, __u64 seed)
 	}
 	word = random_next(&state);
 	memcpy(byte, &word, length);
+}
+
+bool all_bytes(const void *data, size_t length, __u8 value)
+{
+	const __u8 *bytes = data;
+
+	return !length || (bytes[0] == value && !memcmp(bytes, bytes + 1, length - 1));
+}
+
+void free_memory_dirty(const struct node *node)
+{
+	const size_t bytes = 16 << 20;
+	struct segment segment;
+	void *pages;
+
+	/* Single pages, and blocks of many */
+	pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(pages != MAP_FAILED);
+	segment = segment_make(node, bytes);
+	memset(segment.data, 0xa5, bytes);
+	memset(pages, 0xa5, bytes);
+	segment_unmap(&segment);
+	ASSERT_EQ(segment_destroy(&segment), 0);
+	ASSERT_EQ(munmap(pages, bytes), 0);
 }
 
 size_t page_bytes(void)
@@ -134,7 +159,8 @@ struct node node_open(const struct fabric *of, unsigned int number)
 	struct dmanic_query query;
 	struct node node;
 
-	fabric_name(of, number, node.name);
+	/* What tests do between nodes the first one does with itself then */
+	fabric_name(of, getenv("DMANIC_ALONE") ? 0 : number, node.name);
 	node.fd = node_path_open(node.name, O_RDWR);
 	if (node.fd < 0)
 		FAIL("cannot open %s: %s", node.name, strerror(-node.fd));

@@ -82,6 +82,9 @@ void fill(void *data, size_t length, __u64 seed);
 size_t page_bytes(void);
 size_t page_round(size_t length);
 unsigned int count_fds(void);
+bool all_bytes(const void *data, size_t length, __u8 value);
+/* What is allocated next, by anybody, had other than zeros in it, mostly */
+void free_memory_dirty(const struct node *node);
 
 /* Poll @condition for 20 s (longer on a slow machine); its last value */
 #define WAIT_FOR(condition) ({						\

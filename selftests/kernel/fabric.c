@@ -217,6 +217,21 @@ static void read_stats(const struct nlattr *nest, struct device *device)
 				mnl_attr_get_u64(attr);
 }
 
+static void read_peer(const struct nlattr *nest, struct device *device)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each_nested(attr, nest)
+		switch (mnl_attr_get_type(attr)) {
+		case DMANIC_PEER_A_NODE:
+			device->peer = mnl_attr_get_u32(attr);
+			break;
+		case DMANIC_PEER_A_STATE:
+			device->peer_link = mnl_attr_get_u32(attr);
+			break;
+		}
+}
+
 static void read_attr(const struct nlattr *attr, struct device *device)
 {
 	const struct nlattr *within;
@@ -274,6 +289,21 @@ static void read_attr(const struct nlattr *attr, struct device *device)
 		break;
 	case DMANIC_A_DMA_ENGINE:
 		copy_name(device->dma_engine, attr);
+		break;
+	case DMANIC_A_NETDEV:
+		copy_name(device->netdev, attr);
+		break;
+	case DMANIC_A_IFINDEX:
+		device->ifindex = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_MTU:
+		device->mtu = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_PATH:
+		device->path = mnl_attr_get_u32(attr);
+		break;
+	case DMANIC_A_PEER:
+		read_peer(attr, device);
 		break;
 	case DMANIC_A_MODEL:
 		read_model(attr, device);

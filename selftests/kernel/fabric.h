@@ -36,7 +36,7 @@ struct model {
 	__u64 seed;
 };
 
-/* What DEV_GET, STATS_GET and events say; model.name points into model_name */
+/* What DEV_GET, STATS_GET, PEER_GET and events say; model.name points into model_name */
 struct device {
 	char name[DMANIC_NAME_MAX];
 	char type[DMANIC_NAME_MAX];
@@ -60,6 +60,12 @@ struct device {
 	struct model model;
 	char model_name[DMANIC_NAME_MAX];
 	__u64 stats[DMANIC_STATS_A_MAX + 1];
+	char netdev[DMANIC_NAME_MAX];	/* and what else an ether device is on */
+	__u32 ifindex;
+	__u32 mtu;
+	__u32 path;
+	__u32 peer;		/* of PEER_GET, and of an event about one */
+	__u32 peer_link;	/* of PEER_GET: enum dmanic_peer_link */
 	__u32 event;		/* of an event; zero: an answer */
 };
 

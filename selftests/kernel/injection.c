@@ -7,6 +7,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -88,8 +90,14 @@ static bool same(const struct node *node, const struct device *before)
 	       after.pinned == before->pinned;
 }
 
-/* What says that there was no memory, or that a program's was not there */
-static void errno_expect(unsigned int nth, int ret)
+void faults_told(unsigned int faults)
+{
+	/* Loops count the call without a fault, too, some of them twice */
+	EXPECT_LT(faults, FAULTS_MAX - 2);
+	harness_note("%u faults", faults);
+}
+
+void errno_expect(unsigned int nth, int ret)
 {
 	if (ret != -ENOMEM && ret != -EFAULT && ret != -ENFILE && ret != -ENOBUFS)
 		harness_fail(__FILE__, __LINE__, "fault %u: %s", nth, strerror(-ret));
@@ -116,19 +124,11 @@ void counts_expect(const struct node *node, const struct segment *target,
 			     strerror(-ret));
 }
 
-static int no_errors(const struct nlmsghdr *header, void *data)
+/* 0 or -errno as told, 1 when nothing was told */
+static int send_armed(int control, unsigned int nth, int bus, const struct nlmsghdr *header,
+		      mnl_cb_t callback, void *data, bool *injected)
 {
-	(void)header;
-	(void)data;
-	return MNL_CB_OK;
-}
-
-int request_send_armed(int control, unsigned int nth, struct request *request,
-		       bool *injected)
-{
-	struct mnl_socket *socket = mnl_socket_open2(NETLINK_GENERIC,
-						     SOCK_CLOEXEC |
-						     SOCK_NONBLOCK);
+	struct mnl_socket *socket = mnl_socket_open2(bus, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	char buffer[8192] __attribute__((aligned(8)));
 	ssize_t length;
 	int ret;
@@ -136,21 +136,58 @@ int request_send_armed(int control, unsigned int nth, struct request *request,
 	ASSERT_TRUE(socket);
 	ASSERT_EQ(mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID), 0);
 	injection_arm(control, nth);
-	ret = mnl_socket_sendto(socket, request->header,
-				request->header->nlmsg_len) < 0 ? -errno : 1;
+	ret = mnl_socket_sendto(socket, header, header->nlmsg_len) < 0 ? -errno : 1;
 	*injected = injection_disarm(control);
 	while (ret == 1) {
 		length = mnl_socket_recvfrom(socket, buffer, sizeof(buffer));
 		if (length <= 0)
 			break;
-		ret = mnl_cb_run(buffer, length, 0,
-				 mnl_socket_get_portid(socket), no_errors,
-				 NULL);
+		ret = mnl_cb_run(buffer, length, 0, mnl_socket_get_portid(socket), callback,
+				 data);
 		if (ret < 0)
 			ret = -errno;
 	}
 	mnl_socket_close(socket);
+	return ret;
+}
+
+void request_look(struct request *request, __u8 command, const char *name)
+{
+	request_begin(request, command, name ? 0 : NLM_F_DUMP);
+	if (name)
+		mnl_attr_put_strz(request->header, DMANIC_A_NAME, name);
+}
+
+int request_ask_armed(int control, unsigned int nth, struct request *request,
+		      mnl_cb_t callback, void *data, bool *injected)
+{
+	int ret = send_armed(control, nth, NETLINK_GENERIC, request->header, callback, data,
+			     injected);
+
 	if (*injected && ret < 0)
 		errno_expect(nth, ret);
 	return ret;
+}
+
+int request_send_armed(int control, unsigned int nth, struct request *request,
+		       bool *injected)
+{
+	return request_ask_armed(control, nth, request, NULL, NULL, injected);
+}
+
+struct ifinfomsg *link_begin(struct request *request, __u16 type, const char *netdev)
+{
+	struct ifinfomsg *info;
+
+	request->header = mnl_nlmsg_put_header(request->buffer);
+	request->header->nlmsg_type = type;
+	request->header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+	info = mnl_nlmsg_put_extra_header(request->header, sizeof(*info));
+	info->ifi_index = (int)if_nametoindex(netdev);
+	return info;
+}
+
+int link_send_armed(int control, unsigned int nth, struct request *request, bool *injected)
+{
+	return send_armed(control, nth, NETLINK_ROUTE, request->header, NULL, NULL, injected);
 }

@@ -21,12 +21,32 @@ void injection_arm(int control, unsigned int nth);
 /* No fault any more. Whether it was injected */
 bool injection_disarm(int control);
 
+/* A request of who only looks: at one device, or at all of them */
+void request_look(struct request *request, __u8 command, const char *name);
+
 /*
  * Sends a request at whose @nth fault something fails. 0 or -errno as told, 1 when nothing
  * was told; @injected: there was such a fault
  */
 int request_send_armed(int control, unsigned int nth, struct request *request,
 		       bool *injected);
+
+/* The same, with what is answered; @callback as for request_send() */
+int request_ask_armed(int control, unsigned int nth, struct request *request,
+		      mnl_cb_t callback, void *data, bool *injected);
+
+/*
+ * The same of rtnetlink, about a network device: what is to be with its flags is put into
+ * what is returned, attributes behind it. What it fails with is not judged.
+ */
+struct ifinfomsg *link_begin(struct request *request, __u16 type, const char *netdev);
+int link_send_armed(int control, unsigned int nth, struct request *request, bool *injected);
+
+/* A sweep came to its end, where a call met no fault any more: after so many */
+void faults_told(unsigned int faults);
+
+/* It says that there was no memory, or that a program's was not there */
+void errno_expect(unsigned int nth, int ret);
 
 /* What a call that failed must leave as it was */
 struct counts {

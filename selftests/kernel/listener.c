@@ -121,3 +121,24 @@ int listener_next(struct listener *listener, struct device *event)
 	read_device(header, event);
 	return 0;
 }
+
+struct heard listener_hear(struct listener *listener)
+{
+	struct heard heard = { .lost = false };
+	struct device event;
+	int ret;
+
+	do {
+		ret = listener_next(listener, &event);
+		if (!ret && event.event < ARRAY_SIZE(heard.events))
+			heard.events[event.event]++;
+		heard.lost |= ret == -ENOBUFS;
+	} while (!ret || ret == -ENOBUFS);
+	ASSERT_EQ(ret, -EAGAIN);
+	return heard;
+}
+
+bool heard_told(const struct heard *heard, __u32 event, unsigned int wanted)
+{
+	return heard->lost || heard->events[event] == wanted;
+}

@@ -26,6 +26,17 @@ void listener_close(struct listener *listener);
 /* The next event: 0; -EAGAIN there is none; -ENOBUFS some were lost */
 int listener_next(struct listener *listener, struct device *event);
 
+/* All that there is, counted; @lost: there was more */
+struct heard {
+	unsigned int events[DMANIC_EVENT_PEER_RESTORED + 1];
+	bool lost;
+};
+
+struct heard listener_hear(struct listener *listener);
+
+/* So many of that event, as far as can be known */
+bool heard_told(const struct heard *heard, __u32 event, unsigned int wanted);
+
 /* The number of the group, 0: the driver has none of that name */
 unsigned int listener_group(const char *name);
 

@@ -5,11 +5,11 @@
  *
  * Owns: the sweep of test_fail_nth.c for the ether link's control plane: DEV_NEW, DEV_SET and
  * DEV_DEL of such a device, and the network device going down, being changed and removed
- * with the node on it. test_operations of selftests/net runs the others of these programs
- * over the link.
+ * with the node on it. What has a peer, and is in use: test_fail_nth_pair.c. test_operations of
+ * selftests/net runs the others of these programs over the link.
  */
-#include "engine.h"
 #include "injection.h"
+#include "listener.h"
 
 #include <errno.h>
 #include <linux/if_link.h>
@@ -17,17 +17,23 @@
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Names of this process */
+#define NODES	2U
+#define BYTES	10000U
+
+/* Names of this process: of the network device, and of the nodes on it */
 static char netdev[IFNAMSIZ], device_name[DMANIC_NAME_MAX];
+static struct fabric own = { .nodes = NODES };
 
 static void netdev_make(void)
 {
 	char command[128];
 
 	snprintf(netdev, sizeof(netdev), "t%d", getpid());
-	snprintf(device_name, sizeof(device_name), "t%d_e", getpid());
+	snprintf(own.prefix, sizeof(own.prefix), "t%da_", getpid());
+	fabric_name(&own, 0, device_name);
 	snprintf(command, sizeof(command), "ip link add %s type dummy && ip link set %s up",
 		 netdev, netdev);
 	ASSERT_EQ(system(command), 0);
@@ -50,21 +56,27 @@ static bool there(void)
 
 static const __u8 key[16] = { 1, 2, 3 };
 
-static void request_new(struct request *request)
+static void request_new(struct request *request, unsigned int node)
 {
+	char name[DMANIC_NAME_MAX];
+
+	fabric_name(&own, node, name);
 	request_begin(request, DMANIC_GENL_CMD_DEV_NEW, 0);
 	mnl_attr_put_strz(request->header, DMANIC_A_TYPE, "ether");
-	mnl_attr_put_strz(request->header, DMANIC_A_NAME, device_name);
+	mnl_attr_put_strz(request->header, DMANIC_A_NAME, name);
+	mnl_attr_put_strz(request->header, DMANIC_A_FABRIC, own.prefix);
 	mnl_attr_put_strz(request->header, DMANIC_A_NETDEV, netdev);
-	mnl_attr_put_u32(request->header, DMANIC_A_NODE, 0);
+	mnl_attr_put_u32(request->header, DMANIC_A_NODE, node);
+	/* On a slow machine it may be down for long: no node is taken for dead meanwhile */
+	mnl_attr_put_u64(request->header, DMANIC_A_DEAD_NS, slow_ns(30000));
 	mnl_attr_put(request->header, DMANIC_A_KEY, sizeof(key), key);
 }
 
-static void make(void)
+static void make(unsigned int node)
 {
 	struct request request;
 
-	request_new(&request);
+	request_new(&request, node);
 	ASSERT_EQ(request_send(&request, NULL, NULL), 0);
 }
 
@@ -77,7 +89,7 @@ TEST_TIMEOUT(fail_nth_ether, new_is_all_or_nothing, 120)
 
 	netdev_make();
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
-		request_new(&request);
+		request_new(&request, 0);
 		ret = request_send_armed(control, nth, &request, &injected);
 		if (!injected)
 			break;
@@ -87,7 +99,7 @@ TEST_TIMEOUT(fail_nth_ether, new_is_all_or_nothing, 120)
 			ASSERT_EQ(device_delete(device_name, false), 0);
 		ASSERT_TRUE(!harness_failed());
 	}
-	harness_note("%u faults", nth - 1);
+	faults_told(nth - 1);
 	EXPECT_EQ(ret, 0);
 	EXPECT_GT(nth, 10);
 	ASSERT_EQ(device_delete(device_name, false), 0);
@@ -103,7 +115,7 @@ TEST_TIMEOUT(fail_nth_ether, delete_is_all_or_nothing, 120)
 
 	netdev_make();
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
-		make();
+		make(0);
 		request_begin(&request, DMANIC_GENL_CMD_DEV_DEL, 0);
 		mnl_attr_put_strz(request.header, DMANIC_A_NAME, device_name);
 		ret = request_send_armed(control, nth, &request, &injected);
@@ -115,7 +127,7 @@ TEST_TIMEOUT(fail_nth_ether, delete_is_all_or_nothing, 120)
 			ASSERT_EQ(device_delete(device_name, false), 0);
 		ASSERT_TRUE(!harness_failed());
 	}
-	harness_note("%u faults", nth - 1);
+	faults_told(nth - 1);
 	EXPECT_EQ(ret, 0);
 	EXPECT_TRUE(!there());
 	netdev_remove();
@@ -132,7 +144,7 @@ static void sweep_set(void (*put)(struct nlmsghdr *header, unsigned int nth),
 	unsigned int nth;
 
 	netdev_make();
-	make();
+	make(0);
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
 		request_begin(&request, DMANIC_GENL_CMD_DEV_SET, 0);
 		mnl_attr_put_strz(request.header, DMANIC_A_NAME, device_name);
@@ -145,7 +157,7 @@ static void sweep_set(void (*put)(struct nlmsghdr *header, unsigned int nth),
 			break;
 		ASSERT_TRUE(!harness_failed());
 	}
-	harness_note("%u faults", nth - 1);
+	faults_told(nth - 1);
 	EXPECT_EQ(ret, 0);
 	EXPECT_GT(nth, 1);
 	ASSERT_EQ(device_delete(device_name, false), 0);
@@ -188,65 +200,188 @@ TEST_TIMEOUT(fail_nth_ether, fault_is_all_or_nothing, 120)
 
 /* ---- the network device ---- */
 
-/* Of rtnetlink. 0 or -errno as told; @injected: there was such a fault */
-static int link_armed(int control, unsigned int nth, uint16_t type, unsigned int flags,
-		      unsigned int mtu, bool *injected)
-{
-	struct mnl_socket *socket = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-	char buffer[4096] __attribute__((aligned(8)));
-	struct nlmsghdr *header = mnl_nlmsg_put_header(buffer);
-	struct ifinfomsg *info;
-	ssize_t length;
-	int ret;
+static struct listener listener;
 
-	ASSERT_TRUE(socket);
-	ASSERT_EQ(mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID), 0);
-	header->nlmsg_type = type;
-	header->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
-	info = mnl_nlmsg_put_extra_header(header, sizeof(*info));
-	info->ifi_index = (int)if_nametoindex(netdev);
-	info->ifi_change = type == RTM_NEWLINK ? IFF_UP : 0;
-	info->ifi_flags = flags;
-	if (mtu)
-		mnl_attr_put_u32(header, IFLA_MTU, mtu);
-	injection_arm(control, nth);
-	ret = mnl_socket_sendto(socket, header, header->nlmsg_len) < 0 ? -errno : 1;
-	*injected = injection_disarm(control);
-	while (ret == 1) {
-		length = recv(mnl_socket_get_fd(socket), buffer, sizeof(buffer), MSG_DONTWAIT);
-		if (length <= 0)
-			break;
-		ret = mnl_cb_run(buffer, (size_t)length, 0, mnl_socket_get_portid(socket), NULL,
-				 NULL);
-		ret = ret < 0 ? -errno : ret;
-	}
-	mnl_socket_close(socket);
+static int netdev_ask(unsigned long number, struct ifreq *ask)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret;
+
+	memset(ask, 0, sizeof(*ask));
+	snprintf(ask->ifr_name, sizeof(ask->ifr_name), "%s", netdev);
+	ret = ioctl(fd, number, ask);
+	close(fd);
 	return ret;
 }
 
-/* Down, another MTU, up: whatever fails, the node is there, and goes with its device */
+static bool netdev_is_up(void)
+{
+	struct ifreq ask;
+
+	ASSERT_EQ(netdev_ask(SIOCGIFFLAGS, &ask), 0);
+	return ask.ifr_flags & IFF_UP;
+}
+
+static __u32 netdev_mtu(void)
+{
+	struct ifreq ask;
+
+	ASSERT_EQ(netdev_ask(SIOCGIFMTU, &ask), 0);
+	return (__u32)ask.ifr_mtu;
+}
+
+/* What is told of each node is how the network device is now */
+static void expect_shown(void)
+{
+	__u32 state = netdev_is_up() ? DMANIC_DEV_UP : DMANIC_DEV_LINK_DOWN;
+	char name[DMANIC_NAME_MAX];
+	struct device device;
+	unsigned int i;
+
+	for (i = 0; i < NODES; i++) {
+		fabric_name(&own, i, name);
+		ASSERT_EQ(device_get(name, &device), 0);
+		EXPECT_EQ(device.state, state);
+		EXPECT_EQ(device.mtu, netdev_mtu());
+		EXPECT_EQ(device.ifindex, if_nametoindex(netdev));
+		EXPECT_TRUE(!strcmp(device.netdev, netdev));
+	}
+}
+
+/* Who listens has heard of what became of it, or that something was lost */
+static void expect_heard(bool before)
+{
+	struct heard heard = listener_hear(&listener);
+	bool up = netdev_is_up();
+
+	EXPECT_TRUE(heard_told(&heard, DMANIC_EVENT_LINK_DOWN, before && !up ? NODES : 0));
+	EXPECT_TRUE(heard_told(&heard, DMANIC_EVENT_LINK_UP, !before && up ? NODES : 0));
+}
+
+/*
+ * Up or down, and with another MTU unless that is zero, at whose @nth fault something fails:
+ * it need not be done, but whatever is done is known. True: there was such a fault.
+ */
+static bool change(int control, unsigned int nth, bool up, __u32 mtu)
+{
+	bool before = netdev_is_up(), injected;
+	struct request request;
+	struct ifinfomsg *info;
+	int ret;
+
+	info = link_begin(&request, RTM_NEWLINK, netdev);
+	info->ifi_change = IFF_UP;
+	info->ifi_flags = up ? IFF_UP : 0;
+	if (mtu)
+		mnl_attr_put_u32(request.header, IFLA_MTU, mtu);
+	ret = link_send_armed(control, nth, &request, &injected);
+	if (!injected) {
+		EXPECT_EQ(ret, 0);
+		EXPECT_EQ(netdev_is_up(), up);
+		if (mtu)
+			EXPECT_EQ(netdev_mtu(), mtu);
+	}
+	expect_shown();
+	expect_heard(before);
+	if (harness_failed())
+		FAIL("fault %u of: %s, MTU %u; answered %d", nth, up ? "up" : "down", mtu, ret);
+	return injected;
+}
+
+/* The kernel has nothing that fails in it which is ours */
+static void rename_netdev(unsigned int nth)
+{
+	char command[128], name[IFNAMSIZ];
+
+	snprintf(name, sizeof(name), "t%d%s", getpid(), nth % 2 ? "x" : "");
+	snprintf(command, sizeof(command), "ip link set %s name %s", netdev, name);
+	ASSERT_EQ(system(command), 0);
+	memcpy(netdev, name, sizeof(netdev));
+	expect_shown();
+}
+
+/**
+ * struct user - somebody who writes from one node to the other
+ * @node: from this one
+ * @other: to this one
+ * @local: of @node
+ * @target: of @other
+ * @queue: of @node
+ * @handle: to @target
+ */
+struct user {
+	struct node node;
+	struct node other;
+	struct segment local;
+	struct segment target;
+	struct queue queue;
+	__u32 handle;
+};
+
+static struct user user_make(void)
+{
+	struct user user;
+
+	user.node = node_open(&own, 0);
+	user.other = node_open(&own, 1);
+	user.local = segment_make(&user.node, BYTES);
+	user.target = segment_make(&user.other, BYTES);
+	segment_export(&user.target, DMANIC_RIGHT_WRITE);
+	user.queue = queue_make(&user.node, 4, 4);
+	user.handle = segment_connect(&user.node, &user.target);
+	return user;
+}
+
+static void expect_put(struct user *user, unsigned int nth)
+{
+	struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, user->local.id, 0, user->handle, 0,
+					 BYTES);
+
+	fill(user->local.data, BYTES, nth);
+	EXPECT_EQ(queue_run(&user->queue, &sqe).status, DMANIC_STATUS_OK);
+	EXPECT_EQ(memcmp(user->local.data, user->target.data, BYTES), 0);
+}
+
+/*
+ * Another MTU, down, another name, up: whatever fails, the nodes are told of as their device
+ * is, operations go on where they can, and the nodes go with their device
+ */
 TEST_TIMEOUT(fail_nth_ether, device_that_changes, 120)
 {
 	int control = injection_open();
-	bool injected = true, any = true;
-	struct device device;
+	struct device first, device;
+	char command[128];
+	struct user user;
 	unsigned int nth;
+	bool any = true;
 
 	netdev_make();
-	make();
+	make(0);
+	make(1);
+	ASSERT_EQ(device_get(device_name, &first), 0);
+	user = user_make();
+	listener_open(&listener, 0);
 	for (nth = 1; nth < FAULTS_MAX && any; nth++) {
-		link_armed(control, nth, RTM_NEWLINK, 0, 0, &injected);
-		any = injected;
-		link_armed(control, nth, RTM_NEWLINK, 0, nth % 2 ? 1000 : 1500, &injected);
-		any |= injected;
-		link_armed(control, nth, RTM_NEWLINK, IFF_UP, 0, &injected);
-		any |= injected;
-		ASSERT_EQ(device_get(device_name, &device), 0);
+		any = change(control, nth, netdev_is_up(), nth % 2 ? 1000 : 1500);
+		if (netdev_is_up())
+			expect_put(&user, nth);
+		any |= change(control, nth, false, 0);
+		rename_netdev(nth);
+		any |= change(control, nth, true, 0);
+		if (netdev_is_up())
+			expect_put(&user, nth + FAULTS_MAX);
 		ASSERT_TRUE(!harness_failed());
 	}
-	harness_note("%u faults", nth - 2);
-	EXPECT_EQ(device.state, DMANIC_DEV_UP);
+	faults_told(nth - 2);
 	EXPECT_GT(nth, 3);
+	/* And when nothing fails any more, nothing that did has left a trace */
+	snprintf(command, sizeof(command), "ip link set %s mtu 1400 && ip link set %s mtu 1500",
+		 netdev, netdev);
+	ASSERT_EQ(system(command), 0);
+	ASSERT_EQ(device_get(device_name, &device), 0);
+	EXPECT_EQ(device.state, DMANIC_DEV_UP);
+	EXPECT_EQ(device.path, first.path);
+	EXPECT_EQ(device.incarnation, first.incarnation);
+	listener_close(&listener);
 	netdev_remove();
 	EXPECT_TRUE(!there());
 }
@@ -254,20 +389,22 @@ TEST_TIMEOUT(fail_nth_ether, device_that_changes, 120)
 TEST_TIMEOUT(fail_nth_ether, device_that_goes, 120)
 {
 	int control = injection_open();
+	struct request request;
 	bool injected = true;
 	unsigned int nth;
 
 	for (nth = 1; nth < FAULTS_MAX && injected; nth++) {
 		netdev_make();
-		make();
-		link_armed(control, nth, RTM_DELLINK, 0, 0, &injected);
+		make(0);
+		link_begin(&request, RTM_DELLINK, netdev);
+		link_send_armed(control, nth, &request, &injected);
 		EXPECT_EQ(there(), !!if_nametoindex(netdev));
 		if (if_nametoindex(netdev))
 			netdev_remove();
 		EXPECT_TRUE(!there());
 		ASSERT_TRUE(!harness_failed());
 	}
-	harness_note("%u faults", nth - 2);
+	faults_told(nth - 2);
 	EXPECT_GT(nth, 2);
 }
 

@@ -50,7 +50,7 @@ TEST_TIMEOUT(fail_nth_netlink, new_is_all_or_nothing, 120)
 			ASSERT_EQ(fabric_delete(prefix, true), 0);
 		ASSERT_TRUE(!harness_failed());
 	}
-	harness_note("%u faults", nth - 1);
+	faults_told(nth - 1);
 	EXPECT_EQ(ret, 0);
 	EXPECT_EQ(nodes, 2);
 	EXPECT_GT(nth, 10);
@@ -58,32 +58,6 @@ TEST_TIMEOUT(fail_nth_netlink, new_is_all_or_nothing, 120)
 
 /* With a listener: a message that could not be made is one he knows he lost */
 static struct listener listener;
-
-struct heard {
-	unsigned int events[DMANIC_EVENT_PEER_DOWN + 1];
-	bool lost;
-};
-
-static struct heard hear(void)
-{
-	struct heard heard = { .lost = false };
-	struct device event;
-	int ret;
-
-	do {
-		ret = listener_next(&listener, &event);
-		if (!ret && event.event < ARRAY_SIZE(heard.events))
-			heard.events[event.event]++;
-		heard.lost |= ret == -ENOBUFS;
-	} while (!ret || ret == -ENOBUFS);
-	ASSERT_EQ(ret, -EAGAIN);
-	return heard;
-}
-
-static bool told(const struct heard *heard, __u32 kind, unsigned int wanted)
-{
-	return heard->lost || heard->events[kind] == wanted;
-}
 
 TEST_TIMEOUT(fail_nth_netlink, delete_is_all_or_nothing, 120)
 {
@@ -100,8 +74,8 @@ TEST_TIMEOUT(fail_nth_netlink, delete_is_all_or_nothing, 120)
 		request_delete(&request, own.prefix);
 		ret = request_send_armed(control, nth, &request, &injected);
 		nodes = device_dump(own.prefix, NULL, 0);
-		heard = hear();
-		EXPECT_TRUE(told(&heard, DMANIC_EVENT_REMOVED, 2 - nodes));
+		heard = listener_hear(&listener);
+		EXPECT_TRUE(heard_told(&heard, DMANIC_EVENT_REMOVED, 2 - nodes));
 		if (!injected)
 			break;
 		EXPECT_TRUE(nodes == 0 || nodes == 2);
@@ -109,10 +83,10 @@ TEST_TIMEOUT(fail_nth_netlink, delete_is_all_or_nothing, 120)
 			EXPECT_EQ(nodes, ret ? 2 : 0);
 		if (nodes)
 			ASSERT_EQ(fabric_delete(own.prefix, true), 0);
-		hear();
+		listener_hear(&listener);
 		ASSERT_TRUE(!harness_failed());
 	}
-	harness_note("%u faults", nth - 1);
+	faults_told(nth - 1);
 	EXPECT_EQ(ret, 0);
 	EXPECT_EQ(nodes, 0);
 	EXPECT_GT(nth, 1);
@@ -164,9 +138,9 @@ TEST_TIMEOUT(fail_nth_netlink, set_is_all_or_nothing, 120)
 		request_set(&request, own.prefix, true);
 		ret = request_send_armed(control, nth, &request, &injected);
 		made = changes(&own);
-		heard = hear();
-		EXPECT_TRUE(told(&heard, DMANIC_EVENT_FAILED, made / 2));
-		EXPECT_TRUE(told(&heard, DMANIC_EVENT_MODEL, made / 2));
+		heard = listener_hear(&listener);
+		EXPECT_TRUE(heard_told(&heard, DMANIC_EVENT_FAILED, made / 2));
+		EXPECT_TRUE(heard_told(&heard, DMANIC_EVENT_MODEL, made / 2));
 		if (!injected)
 			break;
 		EXPECT_TRUE(made == 0 || made == 4);
@@ -175,22 +149,14 @@ TEST_TIMEOUT(fail_nth_netlink, set_is_all_or_nothing, 120)
 		request_set(&request, own.prefix, false);
 		ASSERT_EQ(request_send(&request, NULL, NULL), 0);
 		ASSERT_EQ(changes(&own), 0);
-		hear();
+		listener_hear(&listener);
 		ASSERT_TRUE(!harness_failed());
 	}
-	harness_note("%u faults", nth - 1);
+	faults_told(nth - 1);
 	EXPECT_EQ(ret, 0);
 	EXPECT_EQ(made, 4);
 	EXPECT_GT(nth, 1);
 	listener_close(&listener);
-}
-
-/* Who only looks: at one, or at all of them */
-static void request_get(struct request *request, __u8 command, const char *name)
-{
-	request_begin(request, command, name ? 0 : NLM_F_DUMP);
-	if (name)
-		mnl_attr_put_strz(request->header, DMANIC_A_NAME, name);
 }
 
 /* Until a call meets no fault: how many there were */
@@ -202,13 +168,14 @@ static unsigned int looks(int control, __u8 command, const char *name)
 	int ret = 0;
 
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
-		request_get(&request, command, name);
+		request_look(&request, command, name);
 		ret = request_send_armed(control, nth, &request, &injected);
 		if (!injected)
 			break;
 		ASSERT_TRUE(!harness_failed());
 	}
 	EXPECT_TRUE(ret >= 0);
+	EXPECT_LT(nth, FAULTS_MAX);
 	return nth - 1;
 }
 
@@ -232,7 +199,7 @@ TEST_TIMEOUT(fail_nth_netlink, looking_changes_nothing, 120)
 		if (commands[i] != DMANIC_GENL_CMD_PEER_GET)
 			faults += looks(control, commands[i], name);
 	}
-	harness_note("%u faults", faults);
+	faults_told(faults);
 	EXPECT_EQ(changes(&own), 0);
 	EXPECT_EQ(device_dump(own.prefix, NULL, 0), 2);
 }
@@ -257,7 +224,7 @@ TEST_TIMEOUT(fail_nth_netlink, new_leaks_no_engine, 120)
 			ASSERT_EQ(fabric_delete(prefix, true), 0);
 		ASSERT_EQ(engine_in_use(), 0);
 	}
-	harness_note("%u faults", nth - 2);
+	faults_told(nth - 2);
 	EXPECT_EQ(ret, 0);
 	EXPECT_GT(nth, 10);
 	ASSERT_EQ(put_text(ENGINE_MODE, "auto"), 0);

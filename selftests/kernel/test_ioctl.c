@@ -492,6 +492,11 @@ FIXTURE_VARIANT_ADD(ioctl_reserved, disconnect) {
 	offsetof(struct dmanic_disconnect, reserved),
 };
 
+FIXTURE_VARIANT_ADD(ioctl_reserved, news_eventfd) {
+	&ioctl_variant_news_eventfd,
+	offsetof(struct dmanic_news_eventfd, reserved),
+};
+
 FIXTURE_SETUP(ioctl_reserved)
 {
 	ioctl_setup(&self->objects, variant->ioctl);

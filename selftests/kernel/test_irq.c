@@ -89,6 +89,22 @@ TEST_F(irq, parameters_must_make_sense)
 		  -EBADF);
 }
 
+TEST_F(irq, ring_is_zero_and_events_are_written_whole)
+{
+	const struct dmanic_irq_event whole = { .payload = 7, .node = self->peer.id };
+	struct irq irq;
+	__u32 depth;
+
+	for (depth = 1; depth <= 1024; depth *= 32) {
+		free_memory_dirty(&self->node);
+		irq = irq_make(&self->node, depth);
+		ASSERT_TRUE(all_bytes(irq.ring, irq.map_bytes, 0));
+	}
+	memset(self->irq.ring->event, 0xff, DEPTH * sizeof(whole));
+	raise_ok(self, 7);
+	EXPECT_EQ(memcmp(&self->irq.ring->event[0], &whole, sizeof(whole)), 0);
+}
+
 TEST_F(irq, counts_and_hands_over_payloads)
 {
 	struct dmanic_irq_event *event;

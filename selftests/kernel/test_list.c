@@ -92,7 +92,7 @@ FIXTURE_TEARDOWN(list)
 
 static bool all_colour(const __u8 *data, size_t length)
 {
-	return data[0] == COLOUR && !memcmp(data, data + 1, length - 1);
+	return all_bytes(data, length, COLOUR);
 }
 
 /* ---- lists ---- */

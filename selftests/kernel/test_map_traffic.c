@@ -201,11 +201,6 @@ static void target_export(struct traffic_self *self)
 	__atomic_store_n(&self->offset, offset, __ATOMIC_RELAXED);
 }
 
-static bool all_bytes(const __u8 *data, __u8 value)
-{
-	return data[0] == value && !memcmp(data, data + 1, BYTES - 1);
-}
-
 /* It stays as its owner writes it, in time for thousands of stores of each */
 static void expect_still(struct traffic_self *self, __u8 value)
 {
@@ -214,7 +209,7 @@ static void expect_still(struct traffic_self *self, __u8 value)
 	memset(self->target.data, value, BYTES);
 	for (i = 0; i < 10; i++)
 		breathe();
-	ASSERT_TRUE(all_bytes(self->target.data, value));
+	ASSERT_TRUE(all_bytes(self->target.data, BYTES, value));
 }
 
 static void wait_stores(struct traffic_self *self, unsigned int more)

@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define KEY_BYTES	16U
+
 FIXTURE(netlink) {
 	char prefix[DMANIC_NAME_MAX];
 	struct request request;
@@ -150,6 +152,98 @@ TEST_F(netlink, malformed_attributes_are_refused)
 	EXPECT_EQ(submit(self), -EOPNOTSUPP);
 	begin(self, DMANIC_GENL_CMD_UNSPEC);
 	EXPECT_EQ(submit(self), -EOPNOTSUPP);
+}
+
+/* DEV_NEW of an ether device that lacks its id */
+static struct nlmsghdr *new_nobody(struct netlink_self *self)
+{
+	struct nlmsghdr *header = new_with(self, "ether", self->prefix, ~0U);
+
+	mnl_attr_put_strz(header, DMANIC_A_NETDEV, "nosuchdevice");
+	return header;
+}
+
+/* The same, to which nothing is missing */
+static struct nlmsghdr *new_ether(struct netlink_self *self)
+{
+	struct nlmsghdr *header = new_nobody(self);
+
+	mnl_attr_put_u32(header, DMANIC_A_NODE, 0);
+	return header;
+}
+
+TEST_F(netlink, new_ether_needs_id_and_one_network_device)
+{
+	struct nlmsghdr *header;
+
+	new_nobody(self);
+	expect_error(self, -EINVAL);
+	header = new_with(self, "ether", self->prefix, ~0U);
+	mnl_attr_put_u32(header, DMANIC_A_NODE, 0);
+	expect_error(self, -EINVAL);
+	header = new_ether(self);
+	mnl_attr_put_u32(header, DMANIC_A_IFINDEX, 1);
+	expect_error(self, -EINVAL);
+	header = new_nobody(self);
+	mnl_attr_put_u32(header, DMANIC_A_NODE, ~0U);
+	expect_error(self, -EINVAL);
+	new_ether(self);
+	expect_error(self, -ENODEV);
+	expect_none(self);
+}
+
+TEST_F(netlink, new_ether_refuses_what_others_use_or_nobody_bears)
+{
+	static const __u16 types[] = {
+		0, 1, 0x05ff, 0x0800, 0x0806, 0x86dd, 0x8100, 0x88a8, 0x8847, 0x8848,
+		0x894f, 0x6558,
+	};
+	static const __u64 dead[] = { 0, 1, 9999999, 3600 * SECOND_NS + 1, ~0ULL };
+	struct nlmsghdr *header;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		header = new_ether(self);
+		mnl_attr_put_u16(header, DMANIC_A_ETHERTYPE, types[i]);
+		expect_error(self, -EINVAL);
+	}
+	for (i = 0; i < ARRAY_SIZE(dead); i++) {
+		header = new_ether(self);
+		mnl_attr_put_u64(header, DMANIC_A_DEAD_NS, dead[i]);
+		expect_error(self, -EINVAL);
+	}
+	header = new_ether(self);
+	mnl_attr_put_u32(header, DMANIC_A_CRC, DMANIC_CRC_ON + 1);
+	EXPECT_LT(submit(self), 0);
+	expect_none(self);
+}
+
+TEST_F(netlink, new_ether_refuses_half_a_key)
+{
+	static const __u8 key[KEY_BYTES + 1] = { 1, 2, 3 };
+	struct nlmsghdr *header;
+	unsigned int bytes;
+
+	for (bytes = 1; bytes <= sizeof(key); bytes++) {
+		if (bytes == KEY_BYTES)
+			continue;
+		header = new_ether(self);
+		mnl_attr_put(header, DMANIC_A_KEY, bytes, key);
+		EXPECT_LT(submit(self), 0);
+	}
+	/* A number without a key, or of none */
+	header = new_ether(self);
+	mnl_attr_put_u32(header, DMANIC_A_KEY_ID, 1);
+	expect_error(self, -EINVAL);
+	header = new_ether(self);
+	mnl_attr_put(header, DMANIC_A_KEY, 0, key);
+	mnl_attr_put_u32(header, DMANIC_A_KEY_ID, 1);
+	expect_error(self, -EINVAL);
+	header = new_ether(self);
+	mnl_attr_put(header, DMANIC_A_KEY, KEY_BYTES, key);
+	mnl_attr_put_u32(header, DMANIC_A_KEY_ID, 0);
+	expect_error(self, -EINVAL);
+	expect_none(self);
 }
 
 static void expect_model_error(struct netlink_self *self,

@@ -130,10 +130,10 @@ TEST_F(queue, rings_do_not_overlap_and_are_zero)
 	static const __u32 sizes[][2] = { { 1, 1 }, { 1, 64 }, { 256, 256 } };
 	struct dmanic_queue_create arg;
 	unsigned int i;
-	size_t at;
 	__u8 *map;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		free_memory_dirty(&self->node);
 		ASSERT_EQ(create(&self->node, sizes[i][0], sizes[i][1], -1,
 				 &arg), 0);
 		EXPECT_GE(arg.sq_offset, sizeof(struct dmanic_queue_ring));
@@ -144,8 +144,7 @@ TEST_F(queue, rings_do_not_overlap_and_are_zero)
 		map = mmap(NULL, arg.mmap_bytes, PROT_READ, MAP_SHARED, arg.fd,
 			   0);
 		ASSERT_TRUE(map != MAP_FAILED);
-		for (at = 0; at < arg.mmap_bytes; at++)
-			ASSERT_EQ(map[at], 0);
+		ASSERT_TRUE(all_bytes(map, arg.mmap_bytes, 0));
 	}
 }
 

@@ -227,11 +227,6 @@ static void stop(struct revoke_self *self)
 	}
 }
 
-static bool all_bytes(const __u8 *data, size_t length, __u8 value)
-{
-	return data[0] == value && !memcmp(data, data + 1, length - 1);
-}
-
 TEST_F(revoke, memory_is_still_once_it_returned)
 {
 	unsigned int rounds = harness_load(30), round, i;

@@ -54,11 +54,6 @@ FIXTURE_TEARDOWN(hostile)
 {
 }
 
-static bool all_bytes(const __u8 *data, size_t length, __u8 value)
-{
-	return data[0] == value && !memcmp(data, data + 1, length - 1);
-}
-
 /* Nothing but the exported bytes changed, and the device still works. */
 static void expect_sane(struct hostile_self *self)
 {

@@ -60,6 +60,7 @@ static bool pair_uncut;	/* what is to be cut gets lost */
 static bool pair_whole;	/* it is carried whole */
 static u32 pair_takes;	/* no frame that is longer leaves side 0; 0: all do */
 static u64 pair_seed;
+static u32 pair_blocks;	/* so many are in a list, less one; 0: all that are asked for */
 static bool pair_keyed;	/* both have the same key, from their start */
 
 static inline struct pair_side *pair_of(struct dmanic_host *host)
@@ -117,9 +118,13 @@ static inline u32 pair_place(struct dmanic_peer *peer, const struct dmanic_recor
 {
 	struct pair_side *side = pair_of(peer->host);
 	const u8 *bytes = frame->link;
-	u32 i, status = pair_access(side, record, record->length);
-	u64 position, to;
+	u64 position, to, span = (u64)skip + length;
+	u32 i, status;
 
+	/* What is placed now has to be within, as the driver sees it */
+	if (record->type == DMANIC_RECORD_STRIDED)
+		span = record->length;
+	status = pair_access(side, record, span);
 	if (status)
 		return status;
 	side->placed += length;
@@ -221,6 +226,9 @@ static inline u32 pair_cut(struct dmanic_xfer *xfer, u64 position, u32 most, u64
 {
 	*offset = xfer->offset + position;
 	*at = position;
+	if (pair_blocks == 1)
+		return 0;
+	pair_blocks -= pair_blocks != 0;
 	return min_t(u32, most, 50);
 }
 

@@ -262,6 +262,64 @@ static void hostile_data(u64 seq, const struct dmanic_record *record, u32 payloa
 	pair_feed(0, pair[1].address, bytes, at + payload);
 }
 
+/*
+ * An operation whose id is still owed something to: its refusal could not be noted, so it
+ * comes again. Until then nothing of it is placed, that would be placed twice.
+ */
+TEST(damage__blocks_wait_until_their_refusal_can_be_noted)
+{
+	struct dmanic_record atomic = {
+		.type = DMANIC_RECORD_ATOMIC, .opcode = DMANIC_OP_FETCH_ADD, .op = 3, .segment = 1,
+		.key = PAIR_KEY,
+	};
+	struct dmanic_record blocks = {
+		.type = DMANIC_RECORD_STRIDED, .op = 1 << 16 | 3, .length = 24, .segment = 1,
+		.key = PAIR_KEY, .offset = PAIR_MEMORY - 100, .block = 8, .stride = 48,
+	};
+	u64 next;
+
+	begin_with(0);
+	next = pair[0].peer->rx[DMANIC_BULK].got.next;
+	hostile_data(next, &atomic, 0);
+	EXPECT_EQ(pair[0].atomics, 1);
+	hostile_data(next + 1, &blocks, 24);
+	hostile_data(next + 1, &blocks, 24);
+	EXPECT_EQ(pair[0].placed, 0);
+	EXPECT_EQ(pair[0].peer->rx[DMANIC_BULK].got.next, next + 1);
+	pair_end();
+}
+
+/* The same of bytes in one piece, where others that follow them were placed before */
+TEST(damage__bytes_around_later_ones_wait_until_their_refusal_can_be_noted)
+{
+	struct dmanic_record atomic = {
+		.type = DMANIC_RECORD_ATOMIC, .opcode = DMANIC_OP_FETCH_ADD, .op = 3, .segment = 1,
+		.key = PAIR_KEY,
+	};
+	struct dmanic_record later = {
+		.type = DMANIC_RECORD_WRITE, .op = 4, .length = 8, .segment = 1, .key = PAIR_KEY,
+		.offset = PAIR_MEMORY - 60,
+	};
+	struct dmanic_record around = {
+		.type = DMANIC_RECORD_WRITE, .op = 1 << 16 | 3, .length = 116, .segment = 1,
+		.key = PAIR_KEY, .offset = PAIR_MEMORY - 100,
+	};
+	u64 next, placed;
+
+	begin_with(0);
+	next = pair[0].peer->rx[DMANIC_BULK].got.next;
+	hostile_data(next, &atomic, 0);
+	EXPECT_EQ(pair[0].atomics, 1);
+	hostile_data(next + 2, &later, 8);
+	placed = pair[0].placed;
+	EXPECT(placed > 0);
+	hostile_data(next + 1, &around, 116);
+	hostile_data(next + 1, &around, 116);
+	EXPECT_EQ(pair[0].placed, placed);
+	EXPECT_EQ(pair[0].peer->rx[DMANIC_BULK].got.next, next + 1);
+	pair_end();
+}
+
 TEST(damage__hostile_records_are_counted)
 {
 	struct dmanic_record record = { .type = DMANIC_RECORD_WRITE, .length = 100,

@@ -396,6 +396,160 @@ TEST(handshake__forged_frames_end_nothing)
 	pair_end();
 }
 
+/* Who has heard a tag says so from elsewhere: an ACK of that may not take the window */
+TEST(handshake__tag_is_good_for_one_address)
+{
+	struct dmanic_ack ack = { .number = 1000, .window = 1, .mtu = 1500 };
+	u64 *dropped = &pair[1].host.stats.dropped[DMANIC_DROP_STRANGER], before;
+	u8 bytes[1024];
+	u32 length;
+
+	pair_begin();
+	pair_connect();
+	before = *dropped;
+	length = dmanic_ack_encode(bytes, pair[1].peer->local_tag, &ack);
+	pair_feed(1, 666, bytes, length);
+	EXPECT_EQ(*dropped, before + 1);
+	EXPECT(pair[1].peer->granted > 1);
+	pair_feed(1, 100, bytes, length);
+	EXPECT_EQ(*dropped, before + 1);
+	EXPECT_EQ(pair[1].peer->granted, 1);
+	pair_end();
+}
+
+/* Who was told the tag of an attempt has it answered in the name of another: that is not his */
+TEST(handshake__answer_from_where_nobody_was_asked_is_a_strangers)
+{
+	u64 *dropped = &pair[0].host.stats.dropped[DMANIC_DROP_STRANGER], told;
+
+	pair_begin();
+	pair[0].peer->address = 666;
+	put(0, &xfer[0]);
+	pair_pump(0);
+	ASSERT_EQ(pair[0].nr_sent, 1);
+	told = pair[0].peer->local_tag;
+	pair_feed(1, 100, pair[0].sent[0].bytes, pair[0].sent[0].length);
+	ASSERT_EQ(pair_type(1, 0), DMANIC_WIRE_ANSWER);
+	pair_deliver(1, 0);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPENING);
+	EXPECT_EQ(*dropped, 1);
+	pair_run(100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	EXPECT(pair[0].peer->local_tag != told);
+	pair_end();
+}
+
+/* One frame, or time goes on; side 0 gets all before side 1 gets anything */
+static void step(void)
+{
+	u32 i = pair[1].nr_sent ? 1 : 0;
+
+	if (pair[i].nr_sent) {
+		pair_deliver(i, 0);
+		pair_drop(i, 0);
+	} else {
+		pair_tick(DMANIC_NEVER - 1);
+	}
+}
+
+/*
+ * Side 1 is connected, sends, and starts again before any of that has arrived: of its new
+ * connection those are no frames
+ */
+TEST(handshake__frames_to_an_attempt_that_went_on_are_lost)
+{
+	struct pair_frame old = { .bytes = NULL };
+	u32 i;
+
+	pair_begin();
+	know();
+	memset(source, 1, sizeof(source));
+	memset(source + 64, 2, 64);
+	put(0, &xfer[0]);
+	pair_pump(0);
+	pair_deliver(0, 0);
+	pair_deliver(1, 0);
+	ASSERT_EQ(pair[0].peer->state, DMANIC_PEER_PAIRED);
+	xfer[1] = pair_write(source, 64, 1000);
+	pair_submit(1, &xfer[1]);
+	pair_deliver(0, 1);
+	ASSERT_EQ(pair[1].peer->state, DMANIC_PEER_OPEN);
+	for (i = 0; i < pair[1].nr_sent; i++) {
+		if (pair_type(1, i) != DMANIC_WIRE_DATA)
+			continue;
+		old = pair[1].sent[i];
+		old.bytes = malloc(old.length);
+		memcpy(old.bytes, pair[1].sent[i].bytes, old.length);
+	}
+	ASSERT(old.bytes);
+	while (pair[0].nr_sent)
+		pair_drop(0, 0);
+	restart(1, 2001);
+	pair[1].peer->address = pair[0].address;
+	xfer[2] = pair_write(source + 64, 64, 2000);
+	pair_submit(1, &xfer[2]);
+	pair_pump(1);
+	for (i = 0; i < 1000 && pair[0].peer->state != DMANIC_PEER_OPEN; i++)
+		step();
+	ASSERT_EQ(pair[0].peer->state, DMANIC_PEER_OPEN);
+	pair_feed(0, old.from, old.bytes, old.length);
+	EXPECT_EQ(pair[0].memory[1000], 0);
+	pair_run(3000 * PAIR_MS);
+	EXPECT_EQ(pair[1].completed, 1);
+	EXPECT_EQ(xfer[2].status, DMANIC_STATUS_OK);
+	EXPECT_EQ(memcmp(pair[0].memory + 2000, source + 64, 64), 0);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	free(old.bytes);
+	pair_end();
+}
+
+/* Nor is who was doubted, and asked once, before this node had no CPU */
+TEST(handshake__doubt_does_not_end_while_nobody_looks)
+{
+	struct dmanic_hello hello = forged();
+	u8 bytes[1024];
+	u32 length;
+
+	pair_begin();
+	pair_connect();
+	pair_run(100 * PAIR_MS);
+	length = dmanic_hello_encode(bytes, DMANIC_WIRE_INIT, 0, 0, &hello);
+	pair_feed(1, 666, bytes, length);
+	pair_pump(1);
+	pair_now += 1100 * PAIR_MS;
+	dmanic_peer_timer(pair[1].peer, pair_now);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_OPEN);
+	pair_run(3000 * PAIR_MS);
+	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_OPEN);
+	/* It does when nobody answers */
+	pair_now += 20 * PAIR_MS;
+	pair_feed(1, 666, bytes, length);
+	pair_pump(1);
+	pair_wait(1500 * PAIR_MS);
+	EXPECT(pair[1].peer->state != DMANIC_PEER_OPEN);
+	pair_end();
+}
+
+/* However long: what has arrived meanwhile is looked at before anybody is given up */
+TEST(handshake__nobody_is_dead_who_could_not_be_heard)
+{
+	pair_begin();
+	pair_connect();
+	put(0, &xfer[0]);
+	pair_pump(0);
+	pair_now += 9000 * PAIR_MS;
+	dmanic_peer_timer(pair[0].peer, pair_now);
+	pair_pump(0);
+	pair_now += PAIR_MS;
+	dmanic_peer_timer(pair[0].peer, pair_now);
+	EXPECT_EQ(pair[0].completed, 0);
+	pair_settle();
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	pair_end();
+}
+
 /* This node had no CPU for long: time alone does not tell that nobody answers */
 TEST(handshake__nobody_is_dead_who_was_not_asked)
 {

@@ -307,3 +307,28 @@ TEST(lookup__is_refused)
 	EXPECT_EQ(lookup.id, 0);
 	end();
 }
+
+/* So the caller knows that it may ask again, and does */
+TEST(lookup__over_a_connection_given_up_unheard_is_told_from_silence)
+{
+	struct dmanic_lookup lookup;
+	struct dmanic_xfer xfer;
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out unheard = { .head = head };
+
+	begin(DMANIC_STATUS_OK);
+	ask(&xfer, &lookup, 0);
+	EXPECT_EQ(xfer.status, DMANIC_STATUS_OK);
+	dmanic_peer_close(peer[1], DMANIC_STATUS_PEER_DEAD, &unheard);
+	completed = 0;
+	ask(&xfer, &lookup, 0);
+	EXPECT_EQ(completed, 1);
+	EXPECT_EQ(xfer.status, DMANIC_STATUS_PEER_RESTARTED);
+	EXPECT_EQ(lookup.id, 0);
+	completed = 0;
+	ask(&xfer, &lookup, 0);
+	EXPECT_EQ(completed, 1);
+	EXPECT_EQ(xfer.status, DMANIC_STATUS_OK);
+	EXPECT_EQ(lookup.id, 21);
+	end();
+}

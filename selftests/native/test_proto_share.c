@@ -418,6 +418,63 @@ TEST(share__device_that_takes_nothing)
 	pair_end();
 }
 
+/* A frame is late from when it left, not from when the device did not take it */
+TEST(share__device_that_takes_something_again)
+{
+	u64 until, timeouts;
+	u32 sent;
+
+	begin();
+	put(0, 1000, 0);
+	until = pair_now + 6 * PAIR_MS;
+	pair_takes = 100;
+	do {
+		pair_pump(0);
+		pair_now = max(dmanic_peer_deadline(pair[0].peer), pair_now + 1000);
+		dmanic_peer_timer(pair[0].peer, pair_now);
+	} while (pair_now < until);
+	pair_takes = 0;
+	pair_pump(0);
+	sent = pair[0].nr_sent;
+	timeouts = pair[0].host.stats.timeouts + pair[0].host.stats.tail_probes;
+	pair_now += 1000;
+	dmanic_peer_timer(pair[0].peer, pair_now);
+	pair_pump(0);
+	EXPECT_EQ(pair[0].host.stats.timeouts + pair[0].host.stats.tail_probes, timeouts);
+	EXPECT_EQ(pair[0].nr_sent, sent);
+	pair_run(50 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	pair_end();
+}
+
+/* The end of a list that got shorter is told at once, also when nothing else is under way */
+TEST(share__list_that_ends_early_is_told_of_at_once)
+{
+	struct dmanic_proto_config config = {
+		.mtu = 1500, .super = 9000, .extents = 16, .operations = 4,
+	};
+	u64 began;
+	u32 i;
+
+	for (i = 1; i < 40; i++) {
+		pair_begin_with(config);
+		pair_connect();
+		xfer[0] = pair_write(source, 5000, 0);
+		xfer[0].blocks = true;
+		xfer[0].notifies = true;
+		pair_blocks = i;
+		began = pair_now;
+		pair_submit(0, &xfer[0]);
+		pair_settle();
+		EXPECT_EQ(pair_now, began);
+		EXPECT_EQ(pair[0].completed, 1);
+		EXPECT_EQ(xfer[0].status, DMANIC_STATUS_BOUNDS);
+		EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].una, pair[0].peer->tx[DMANIC_BULK].end);
+		pair_blocks = 0;
+		pair_end();
+	}
+}
+
 /* An ACK is walked through once at most */
 TEST(share__ranges_that_overlap)
 {

@@ -35,6 +35,16 @@ need_root() {
 # A run with less than its whole load (LOAD) is without what takes minutes
 short() { [ "${LOAD:-100}" -lt 100 ]; }
 
+# What fuzzers try follows from it: always the same with less than the whole load, so that
+# what fails then is what was changed
+fuzz_seed() {
+	if short; then
+		echo "${SEED:-1}"
+	else
+		echo "${SEED:-$((SRANDOM % 1000000))}"
+	fi
+}
+
 whole_load_only() {
 	! short || {
 		echo "# SKIP takes minutes; runs with LOAD=100"
@@ -135,7 +145,8 @@ counted() { in_n "$1" nicctl stats "nic$1" | awk -v name="$2" '$1 == name { prin
 
 # selftests/fuzz/neighbor.c at the device of one namespace sends to a node of another
 neighbor() { # IN TO [WORD...]
-	local seed=${SEED:-1}
+	local seed
+	seed=$(fuzz_seed)
 	in_n "$1" "$top/build/user/neighbor" --netdev "e$1" --to "$(address "$2")" \
 		--seed "$seed" "${@:3}" || {
 		echo "again: SEED=$seed FRAMES=${FRAMES:-} $0; it was neighbor ${*:3}"

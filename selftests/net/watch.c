@@ -5,14 +5,18 @@
  * It prints which status the first one that fails has, and how many milliseconds
  * after the last one that did not it came; then, of all that were pending to that
  * rank, how many had the same one, another, or ended well, and within what time. Some
- * wait for others: a put behind a get, and what has a FENCE. The other ranks wait to be
- * killed, or for the end of their device.
+ * wait for others: a put behind a get, and what has a FENCE. At last what the driver tells of
+ * that rank's node, to who waits for it by an eventfd. The other ranks wait to be killed, or for
+ * the end of their device.
  */
 #include "exchange.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "tools/common/clock.h"
@@ -23,12 +27,14 @@
  * @from: what is written
  * @to: where, at each other rank
  * @last_ns: when an operation to that rank was done
+ * @bell: eventfd, signalled for each of the news
  */
 struct watch {
 	struct exchange *x;
 	struct nic_segment *from;
 	struct nic_remote **to;
 	uint64_t *last_ns;
+	int bell;
 };
 
 static void post(struct watch *w, unsigned int slot)
@@ -76,25 +82,62 @@ static void drain(struct watch *w, unsigned int rank, uint32_t status, unsigned 
 	       ms_since(begin));
 }
 
-/* What the driver tells of that rank's node, and nothing of others */
-static void tell_news(struct watch *w, unsigned int rank)
+/* How often it was signalled since the last time */
+static uint64_t rung(const struct watch *w)
+{
+	uint64_t times = 0;
+
+	if (read(w->bell, &times, sizeof(times)) < 0 && errno != EAGAIN)
+		die(w->x, "read an eventfd: %s", strerror(errno));
+	return times;
+}
+
+/* From now on, what was told before is nobody's business */
+static void bell_hang(struct watch *w)
 {
 	struct exchange *x = w->x;
-	uint64_t end = now_ns() + 5 * NS_PER_S;
-	struct pollfd wait = { .fd = nic_ctx_fd(x->ctx), .events = POLLIN };
+	struct nic_news news;
+	int got;
+
+	w->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->bell < 0)
+		die(x, "make an eventfd: %s", strerror(errno));
+	must(x, nic_news_eventfd(x->ctx, w->bell), "have news told to an eventfd");
+	do {
+		/* Before they are taken: of what is told in between there is a signal left */
+		rung(w);
+		got = nic_news_poll(x->ctx, &news, 1);
+		must(x, got, "ask for news");
+	} while (got);
+}
+
+/*
+ * What the driver tells of that rank's node, and nothing of others. Of each of the news the
+ * eventfd was signalled before they could be taken.
+ */
+static void tell_news(struct watch *w, unsigned int rank)
+{
+	struct pollfd wait = { .fd = w->bell, .events = POLLIN };
+	uint64_t end = now_ns() + 5 * NS_PER_S, signals = 0;
+	struct exchange *x = w->x;
+	unsigned int taken = 0;
 	struct nic_news news;
 	int got = 0;
 
 	while (got != 1 && now_ns() < end) {
-		poll(&wait, 1, 1000);
 		got = nic_news_poll(x->ctx, &news, 1);
 		must(x, got, "ask for news");
+		taken += (unsigned int)got;
+		signals += rung(w);
+		if (!got)
+			poll(&wait, 1, 1000);
 		/* That it is there was told first */
 		if (got && (news.event == NIC_NEWS_PEER_UP ||
 			    news.node != nic_team_node(x->team, rank)))
 			got = 0;
 	}
-	printf("news: %s\n", got ? nic_news_name(news.event) : "none");
+	printf("news: %s%s\n", got ? nic_news_name(news.event) : "none",
+	       signals < taken ? ", and the eventfd was not signalled" : "");
 }
 
 static void write_until_failure(struct watch *w)
@@ -144,6 +187,7 @@ void watch_run(struct exchange *x)
 		w.last_ns[i] = now_ns();
 	}
 	meet(x);
+	bell_hang(&w);
 	puts("watching");
 	fflush(stdout);
 	write_until_failure(&w);

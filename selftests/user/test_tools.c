@@ -523,6 +523,13 @@ TEST(tools, nicrun_ends_when_a_rank_dies)
 	RUN(137, "nicrun -n 4 --device @ sh -c '[ $NIC_RANK != 1 ] || kill -9 $$; exec nictile --timeout 1000s'");
 	EXPECT_LT(output.took_ns, slow_ns(20000));
 	EXPECT_HAS(output.err, "rank 1 was killed by signal 9");
+	/* One that failed as another was killed is heard of first */
+	RUN(137, "nicrun -n 2 --device @ sh -c '[ $NIC_RANK != 0 ] || { sleep 1; exit 1; }; trap \"\" TERM; sleep 2; kill -9 $$'");
+	EXPECT_HAS(output.err, "rank 0 failed with status 1");
+	EXPECT_HAS(output.err, "rank 1 was killed by signal 9 (Killed), which may be the reason");
+	/* But not one that nicrun kills itself */
+	RUN(1, "nicrun -n 2 --device @ sh -c '[ $NIC_RANK != 0 ] || { sleep 1; exit 1; }; trap \"\" TERM; while :; do sleep 1; done'");
+	EXPECT_EQ(count(output.err, "reason"), 0);
 	RUN(124, "nicrun -n 2 --device @ --timeout 200ms sleep 1000");
 	EXPECT_LT(output.took_ns, slow_ns(20000));
 	RUN(0, "nicctl dev del fabric @");

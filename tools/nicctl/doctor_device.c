@@ -46,7 +46,9 @@ static void no_devices(struct doctor *doctor)
 	if (!elsewhere) {
 		doctor_say(doctor, "devices", DOCTOR_WARNING,
 			   "there is none in this network namespace");
-		doctor_remedy(doctor, "as root: nicctl dev add nic type loop nodes 2; or nicctl restore FILE");
+		doctor_remedy(doctor, doctor_exists(doctor, "/etc/dmanic.conf") ?
+			      "as root: nicctl restore /etc/dmanic.conf; why not at boot: systemctl status dmanic" :
+			      "as root: nicctl dev add nic type loop nodes 2; or, on a cluster: nicctl dev add nic0 type ether netdev IF node 0");
 		return;
 	}
 	doctor_say(doctor, "devices", DOCTOR_WARNING,
@@ -208,8 +210,8 @@ void doctor_keys(struct doctor *doctor)
 		doctor_say(doctor, "key", DOCTOR_WARNING,
 			   "%s has no key: who is on its network can send frames in a node's name (%zu of %zu ether devices)",
 			   open->name, n, doctor->devices.n - count_loop(doctor));
-		doctor_remedy(doctor, "unless all there are trusted, as root, the same on every node: (umask 077; nicctl genkey >FILE), nicctl dev set %s key FILE",
-			      open->name);
+		doctor_remedy(doctor, "unless all there are trusted, as root, once: (umask 077; mkdir -p /etc/dmanic; nicctl genkey >/etc/dmanic/%s.key); copy that file to every node, for its own device; then, on each, nicctl dev set %s key /etc/dmanic/%s.key",
+			      open->name, open->name, open->name);
 	}
 	doctor_forged(doctor);
 	doctor_replayed(doctor);

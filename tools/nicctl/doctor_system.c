@@ -147,7 +147,7 @@ static void module_not_loaded(struct doctor *doctor)
 			 enforce, sizeof(enforce)) && *enforce == 'Y')
 		doctor_remedy(doctor, "as root: modprobe dmanic; this kernel takes signed modules only, so sign it first (Secure Boot)");
 	else
-		doctor_remedy(doctor, "as root: modprobe dmanic; at every boot: systemctl enable dmanic");
+		doctor_remedy(doctor, "as root: modprobe dmanic; for every boot, once there are devices: nicctl save /etc/dmanic.conf && systemctl enable --now dmanic");
 }
 
 void doctor_module(struct doctor *doctor)
@@ -219,11 +219,11 @@ void doctor_boot(struct doctor *doctor)
 
 	if (!doctor_exists(doctor, "/etc/dmanic.conf")) {
 		doctor_say(doctor, "boot", DOCTOR_OK,
-			   "devices are gone after a reboot; to keep them: nicctl save /etc/dmanic.conf && systemctl enable dmanic");
+			   "devices are gone after a reboot; to keep them: nicctl save /etc/dmanic.conf && systemctl enable --now dmanic");
 	} else if (!doctor_exists(doctor, wants)) {
 		doctor_say(doctor, "boot", DOCTOR_WARNING,
 			   "/etc/dmanic.conf is there, but nothing reads it at boot");
-		doctor_remedy(doctor, "as root: systemctl enable dmanic");
+		doctor_remedy(doctor, "as root: systemctl enable --now dmanic");
 	} else {
 		doctor_say(doctor, "boot", DOCTOR_OK,
 			   "the devices of /etc/dmanic.conf are made at boot");

@@ -50,8 +50,8 @@ static const char dev[] =
 "\n"
 "show  one device in full, those of a fabric, or all, one a line\n"
 "      In full it tells the DMA engine of this machine: used, or why the CPU\n"
-"      copies instead: none, disabled (module parameter dma=off), slow, failed\n"
-"      or removed.\n"
+"      copies instead: none, disabled (module parameter dma=off), measuring (for\n"
+"      a moment), slow, failed or removed.\n"
 "add   a fabric of N devices (at most 256) PREFIX0, PREFIX1, ... that reach\n"
 "      each other in the memory of this machine. They appear in /dev/dmanic.\n"
 "      Or one device NAME on the network device IF: the node N of those that reach\n"
@@ -77,8 +77,8 @@ static const char dev[] =
 "Of an ether device\n"
 "  node       its id, another one on each node\n"
 "  crc        checksums of data: on, off, or auto (the default): where hardware\n"
-"             is below, or behind the bridge that a veth leads to. Only where both\n"
-"             nodes have it on.\n"
+"             is below, or behind the bridge that a veth leads to, and there is no\n"
+"             key. Only where both nodes have it on.\n"
 "  ethertype  of its frames: 0x88b5\n"
 "  dead       a node that says nothing for so long is dead: 2s\n"
 "\n"
@@ -104,8 +104,8 @@ static const char dev[] =
 "\n"
 "Example: nine nodes with the paper's card, ten times slower\n"
 "       nicctl dev add nic type loop nodes 9 model sci-d330 scale 10\n"
-"Example: node 3 on eth0\n"
-"       nicctl dev add nic0 type ether netdev eth0 node 3\n";
+"Example: node 3 on eth0 (as a rank of nicrun finds it: device nic3)\n"
+"       nicctl dev add nic3 type ether netdev eth0 node 3\n";
 
 static const char peer[] =
 "Usage: nicctl peer [show] [NAME]\n"
@@ -184,7 +184,7 @@ static const char save[] =
 "back: for nic0 the file says key /etc/dmanic/nic0.key, which has to have it.\n"
 "\n"
 "Example: have the devices after a reboot, too\n"
-"       nicctl save /etc/dmanic.conf && systemctl enable dmanic\n";
+"       nicctl save /etc/dmanic.conf && systemctl enable --now dmanic\n";
 
 static const char genkey[] =
 "Usage: nicctl genkey\n"
@@ -199,7 +199,7 @@ static const char restore[] =
 "\n"
 "Make the devices of a FILE of nicctl save; -: of standard input. A fabric that\n"
 "is there already is left alone, but for models that differ, which are set. One\n"
-"that is there with other nodes is an error, and so is a line that makes no\n"
+"that is there with other nodes or settings is an error, and so is a line that makes no\n"
 "sense; then nothing is changed. What the driver refuses later undoes what was\n"
 "done, and so does a signal that ends it. Devices that are not in FILE stay. One\n"
 "restore runs at a time; another is refused.\n";

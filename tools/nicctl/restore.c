@@ -128,7 +128,7 @@ static int check(struct restore *restore)
 		    plan_fabric_is(fabric, &restore->before))
 			continue;
 		status = nicctl_fail(restore->ctl, "restore",
-				     "%s:%u: fabric %s is there with other nodes, %zu of them; delete it first (nicctl dev del fabric %s), or save what there is; nothing was changed",
+				     "%s:%u: fabric %s is there with other nodes or settings (%zu devices); delete it first (nicctl dev del fabric %s), or save what there is; nothing was changed",
 				     restore->path, fabric->line,
 				     fabric->prefix, count_of(restore, fabric),
 				     fabric->prefix);

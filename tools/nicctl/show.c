@@ -422,10 +422,13 @@ void show_device(struct nicctl *ctl, const struct device *device,
 		printf(": %s %s", device->netdev, trouble.cause);
 	}
 	putchar('\n');
-	printf("    link        %s, node %" PRIu64 " of %" PRIu64
-	       " in fabric %s, incarnation %" PRIu64 "\n", device->type,
-	       number[DMANIC_A_NODE], number[DMANIC_A_NODES], device->fabric,
-	       number[DMANIC_A_INCARNATION]);
+	printf("    link        %s, node %" PRIu64, device->type, number[DMANIC_A_NODE]);
+	/* There it counts itself and who is connected */
+	if (*device->netdev)
+		printf(", connected to %" PRIu64, number[DMANIC_A_NODES] - 1);
+	else
+		printf(" of %" PRIu64 " in fabric %s", number[DMANIC_A_NODES], device->fabric);
+	printf(", incarnation %" PRIu64 "\n", number[DMANIC_A_INCARNATION]);
 	printf("    contexts    %" PRIu64 "\n", number[DMANIC_A_CONTEXTS]);
 	printf("    segments    %" PRIu64 "\n", number[DMANIC_A_SEGMENTS]);
 	printf("    queues      %" PRIu64 "\n", number[DMANIC_A_QUEUES]);

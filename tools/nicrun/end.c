@@ -4,7 +4,8 @@
  *
  * Owns the signals, the deadlines and the exit status. Whatever goes wrong
  * first decides: it is told, its status becomes that of nicrun, and the others
- * are asked to end, then made to.
+ * are asked to end, then made to. What a rank has is gone a moment before its parent
+ * hears that it was killed: another one may have failed for that, and be heard of first.
  */
 #include <errno.h>
 #include <signal.h>
@@ -27,6 +28,8 @@ static sigset_t old_signals;
 static int result;		/* exit status, once it is known */
 static int stopped_by;		/* signal that nicrun got */
 static bool ending;
+static bool failed;		/* a rank did, by itself */
+static bool killing;		/* whoever does not end is killed */
 static uint64_t kill_at = UINT64_MAX;
 static uint64_t timeout_at = UINT64_MAX;
 
@@ -109,16 +112,24 @@ static void rank_ended(unsigned int i, int status)
 	if (!code)
 		return;
 	if (ending) {
+		if (failed && !killing && WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM) {
+			say("rank %u was killed by signal %d (%s), which may be the reason", i,
+			    WTERMSIG(status), strsignal(WTERMSIG(status)));
+			failed = false;
+			result = code;
+		}
 		if (!result)
 			result = code;
 		return;
 	}
 	others = any_runs() ? ", stopping the others" : "";
-	if (WIFSIGNALED(status))
+	if (WIFSIGNALED(status)) {
 		say("rank %u was killed by signal %d (%s)%s", i,
 		    WTERMSIG(status), strsignal(WTERMSIG(status)), others);
-	else
+	} else {
 		say("rank %u failed with status %d%s", i, code, others);
+		failed = true;
+	}
 	end_with(code);
 }
 
@@ -169,6 +180,7 @@ void end_check_deadlines(void)
 		}
 	}
 	if (now >= kill_at) {
+		killing = true;
 		signal_children(SIGKILL);
 		kill_at = now + AGAIN_NS;
 	}

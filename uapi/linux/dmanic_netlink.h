@@ -17,9 +17,10 @@
  * DEV_GET:   one device by NAME, or a dump of all in this network namespace.
  * DEV_NEW:   TYPE, NAME. loop: NODES nodes NAME0, NAME1, ...; MODEL. ether: one
  *            node NAME on NETDEV or IFINDEX, with the id NODE; ETHERTYPE, CRC,
- *            DEAD_NS, FABRIC.
+ *            DEAD_NS, FABRIC, KEY, KEY_ID.
  * DEV_DEL:   NAME, or FABRIC (every node made with that prefix); FORCE.
- * DEV_SET:   NAME, or FABRIC (every node or none); MODEL, FAILED, FAULT to change.
+ * DEV_SET:   NAME, or FABRIC (every node or none); MODEL, FAILED, FAULT, KEY with KEY_ID
+ *            to change.
  * STATS_GET: as DEV_GET; NAME, TYPE, NODE, FABRIC and STATS.
  * EVENT:     not a request: what the multicast group "events" gets about devices
  *            of its network namespace: EVENT and what DEV_GET answers; about a
@@ -130,7 +131,7 @@ enum dmanic_path {
 	DMANIC_PATH_WHOLE = 1,		/* the network device takes them as they are */
 	DMANIC_PATH_CUT = 2,		/* cut into its frames, pages stay in place */
 	DMANIC_PATH_COPIED = 3,		/* cut and copied: it takes no pages */
-	DMANIC_PATH_NONE = 4,		/* there are none: GSO is off, or the MTU is large */
+	DMANIC_PATH_NONE = 4,		/* none: GSO off, large MTU, or a key */
 };
 
 enum dmanic_peer_attr {

@@ -32,6 +32,7 @@ enum kind {
 	KIND_COUNT,
 	KIND_LENGTH,
 	KIND_OFFSET,
+	KIND_STRIDE,	/* or, of a LIST, the segment that has it */
 	KIND_TIME,	/* nanoseconds */
 	KIND_ZERO,	/* reserved */
 	KIND_NAME,	/* up to the field's end */
@@ -77,6 +78,7 @@ struct call;
  * @nr: of them
  * @run: what is done; NULL: the ioctl
  * @made: after success: what there is now
+ * @inside: the program's own doing: the driver is not called, and it does not count
  */
 struct description {
 	const char *name;
@@ -88,6 +90,7 @@ struct description {
 	long (*run)(struct state *state, const struct description *is,
 		    const uint64_t *arg);
 	void (*made)(struct state *state, int fd, const void *argument);
+	bool inside;
 };
 
 /**

@@ -61,13 +61,16 @@ static uint64_t number(enum kind kind)
 	case KIND_OFFSET:
 		return grow_below(3) ? 8ULL * grow_below(600) :
 		       grow_below(2) ? 0 : edge();
+	case KIND_STRIDE:
+		return grow_below(2) ? grow_below(8) : grow_below(3) ? 64ULL << grow_below(6) : edge();
 	case KIND_TIME:
 		return grow_below(3) ? 0 : grow_below(8) ? grow_below(3000000) : AS_IT_IS;
 	case KIND_NAME:
 	case KIND_MEMORY:
 		return grow_below(16) ? grow_below(8) * 4095ULL * grow_below(2) : AS_IT_IS | grow_random();
 	default:
-		return grow_below(32) ? grow_below(64) : AS_IT_IS | grow_random();
+		return grow_below(32) ? grow_below(64) :
+		       AS_IT_IS | (grow_below(2) ? edge() : grow_random());
 	}
 }
 
@@ -112,18 +115,61 @@ static void insert(struct program *program, uint32_t at, const struct call *call
 	program->nr++;
 }
 
+/* One of the numbers of a call that are of a kind, or 0: there is none */
+static uint32_t any_of_kind(const struct description *is, enum kind kind)
+{
+	uint32_t i, found = 0, nr = 0;
+
+	for (i = 1; i < call_args(is); i++)
+		if (call_kind(is, i) == kind && !grow_below(++nr))
+			found = i;
+	return found;
+}
+
+/* All of what has strides ends near where a number or a segment may end */
+static bool end_at_edge(struct call *call, const struct description *is)
+{
+	static const uint64_t ends[] = { 65536, 1ULL << 20, 1ULL << 32, 1ULL << 32 };
+	uint32_t count = any_of_kind(is, KIND_COUNT), stride = any_of_kind(is, KIND_STRIDE);
+	uint64_t end = ends[grow_below(sizeof(ends) / sizeof(*ends))];
+
+	if (!count || !stride)
+		return false;
+	if (call->arg[count] < 2)
+		call->arg[count] = 2 + grow_below(62);
+	call->arg[stride] = end / (call->arg[count] - 1);
+	return true;
+}
+
+/* Each number of a program as often as any other: those of a call that has many, together, too */
 static void change_number(struct program *program)
 {
-	struct call *call = &program->call[grow_below(program->nr)];
-	const struct description *is = &calls[call->which];
-	uint32_t at = grow_below(call_args(is));
+	const struct description *is;
+	struct call *call;
+	uint32_t at = 0, i;
 
-	switch (grow_below(4)) {
+	for (i = 0; i < program->nr; i++)
+		at += call_args(&calls[program->call[i].which]);
+	at = grow_below(at);
+	for (i = 0; at >= call_args(&calls[program->call[i].which]); i++)
+		at -= call_args(&calls[program->call[i].which]);
+	call = &program->call[i];
+	is = &calls[call->which];
+
+	if (grow_below(2) && end_at_edge(call, is))
+		return;
+	switch (grow_below(6)) {
 	case 0:
 		call->arg[at] ^= 1ULL << grow_below(64);
 		break;
 	case 1:
 		call->arg[at] += grow_below(17) - 8ULL;
+		break;
+	case 2:
+		/* Both sides of something are often equal */
+		call->arg[at] = call->arg[grow_below(call_args(is))];
+		if (call_kind(is, at) >= KIND_CONTEXT && grow_below(2))
+			call->arg[at] |= AS_IT_IS;
 		break;
 	default:
 		call->arg[at] = number(call_kind(is, at));

@@ -38,7 +38,7 @@ static const char usage[] =
 "                   on what was reached (1)\n"
 "  --user N         every other program is that user's, without rights (65534)\n"
 "  --corpus FOLDER  programs to begin with, and where new ones are kept (with --keep)\n"
-"  --keep           keep them\n"
+"  --keep           keep them, named by how many places they were the first to reach\n"
 "  --replay FILE    only that program, --calls times\n"
 "  --tell           what becomes of each call\n"
 "  --cursor FILE    the program at hand, for who finds the machine dead\n";
@@ -48,6 +48,7 @@ static const char usage[] =
  * @state: what a program begins with
  * @kept: programs that reached something new
  * @nr_kept: of them
+ * @nr_first: of them, those that were there from the beginning
  * @reached: places, see cover_bytes()
  * @covers: this kernel tells
  * @setup: command that makes devices
@@ -66,6 +67,7 @@ struct fuzz {
 	struct state state;
 	struct program *kept;
 	uint32_t nr_kept;
+	uint32_t nr_first;
 	void *reached;
 	bool covers;
 	const char *setup;
@@ -197,7 +199,7 @@ static uint32_t run(const struct program *program)
 
 /* ---- those that are kept ---- */
 
-static void keep(const struct program *program)
+static void keep(const struct program *program, uint32_t fresh)
 {
 	char path[512];
 	FILE *file;
@@ -208,7 +210,7 @@ static void keep(const struct program *program)
 		fuzz.kept[fuzz.nr_kept++] = *program;
 	if (!fuzz.keep)
 		return;
-	snprintf(path, sizeof(path), "%s/%08x", fuzz.corpus, fuzz.nr_kept);
+	snprintf(path, sizeof(path), "%s/new-%05u-%05u", fuzz.corpus, fresh, fuzz.nr_kept);
 	file = fopen(path, "we");
 	if (!file)
 		die(path);
@@ -249,8 +251,20 @@ static void load_all(void)
 		free(entries[i]);
 	}
 	free(entries);
+	fuzz.nr_first = fuzz.nr_kept;
 	for (i = 0; i < (int)fuzz.nr_kept; i++)
 		run(&fuzz.kept[i]);
+}
+
+/* Short ones are done sooner, and those we began with are there for a reason */
+static const struct program *any_kept(void)
+{
+	const struct program *one = &fuzz.kept[grow_below(fuzz.nr_kept)], *other;
+
+	if (fuzz.nr_first && !grow_below(4))
+		return &fuzz.kept[grow_below(fuzz.nr_first)];
+	other = &fuzz.kept[grow_below(fuzz.nr_kept)];
+	return other->nr < one->nr ? other : one;
 }
 
 static void next(struct program *program)
@@ -259,8 +273,8 @@ static void next(struct program *program)
 		grow_make(program);
 		return;
 	}
-	*program = fuzz.kept[grow_below(fuzz.nr_kept)];
-	grow_change(program, &fuzz.kept[grow_below(fuzz.nr_kept)]);
+	*program = *any_kept();
+	grow_change(program, any_kept());
 }
 
 /* ---- the whole ---- */
@@ -368,6 +382,7 @@ static void options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static struct program program;
+	uint32_t fresh;
 	double began;
 
 	options(argc, argv);
@@ -383,8 +398,9 @@ int main(int argc, char **argv)
 	       (fuzz.seconds <= 0 || seconds() - began < fuzz.seconds)) {
 		if (!fuzz.replay)
 			next(&program);
-		if (run(&program) && !fuzz.replay)
-			keep(&program);
+		fresh = run(&program);
+		if (fresh && !fuzz.replay)
+			keep(&program, fresh);
 	}
 	if (tainted())
 		bad("the kernel complained: dmesg tells; it was one of the last programs", &program);

@@ -183,9 +183,10 @@ static uint64_t wanted(uint8_t command, uint64_t which)
 	}
 }
 
-/* Answers are read until there are none; what they say does not matter */
-static void drain(struct mnl_socket *socket)
+/* Answers are read until there are none. Return: 0, or the errno of a refusal */
+static int answer(struct mnl_socket *socket)
 {
+	const struct nlmsgerr *error;
 	char buffer[MESSAGE] __attribute__((aligned(8)));
 	const struct nlmsghdr *header = (const struct nlmsghdr *)buffer;
 	ssize_t length;
@@ -194,6 +195,10 @@ static void drain(struct mnl_socket *socket)
 		length = recv(mnl_socket_get_fd(socket), buffer, sizeof(buffer), MSG_DONTWAIT);
 	} while (length > 0 && header->nlmsg_type != NLMSG_DONE &&
 		 header->nlmsg_type != NLMSG_ERROR);
+	if (length <= 0 || header->nlmsg_type != NLMSG_ERROR)
+		return 0;
+	error = mnl_nlmsg_get_payload(header);
+	return -error->error;
 }
 
 long special_netlink(struct state *state, const struct description *is, const uint64_t *arg)
@@ -203,6 +208,7 @@ long special_netlink(struct state *state, const struct description *is, const ui
 	struct mnl_socket *socket = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC);
 	uint64_t seed = arg[4], which, type;
 	struct nlmsghdr *header;
+	int ret = EIO;
 
 	(void)state;
 	(void)is;
@@ -215,7 +221,8 @@ long special_netlink(struct state *state, const struct description *is, const ui
 			put_attribute(header, (uint16_t)type, arg[5], &seed);
 	if (!mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) &&
 	    mnl_socket_sendto(socket, header, header->nlmsg_len) >= 0)
-		drain(socket);
+		ret = answer(socket);
 	mnl_socket_close(socket);
-	return 0;
+	errno = ret;
+	return ret ? -1 : 0;
 }

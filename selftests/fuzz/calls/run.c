@@ -119,6 +119,8 @@ static uint64_t fill_number(struct state *state, const struct description *is,
 		return arg % 4 ? UINT64_MAX : run_pick(state, kind, arg / 4);
 	case KIND_TIME:
 		return arg & AS_IT_IS ? UINT64_MAX : arg;
+	case KIND_STRIDE:
+		return arg & ~AS_IT_IS;
 	default:
 		return kind >= KIND_CONTEXT ? run_pick(state, kind, arg) : arg;
 	}
@@ -218,7 +220,7 @@ long run_one(struct state *state, const struct description *is, const uint64_t *
 	errno = 0;
 	ret = is->run ? is->run(state, is, arg) : run_ioctl(state, is, arg);
 	/* It reached nobody */
-	if (ret >= 0 || (errno && errno != EBADF))
+	if (!is->inside && (ret >= 0 || (errno && errno != EBADF)))
 		__atomic_fetch_add(state->called, 1, __ATOMIC_RELAXED);
 	return ret;
 }

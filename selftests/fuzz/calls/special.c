@@ -19,6 +19,8 @@
 #include "calls.h"
 
 #define PAGE	4096UL
+/* Far from where the kernel puts mappings of its own accord */
+#define MAPS_FIRST	0x100000000000ULL
 
 /* The first number of a call, as what it is on */
 static int on_fd(struct state *state, const struct description *is, const uint64_t *arg)
@@ -125,6 +127,18 @@ long special_pause(struct state *state, const struct description *is, const uint
 
 /* ---- memory ---- */
 
+/*
+ * Where nothing is, and never was: a range that was unmapped may be unmapped again, and is
+ * not to be the stack of a thread, or a ring of the library, by then.
+ */
+static void *map_place(uint64_t bytes)
+{
+	static uint64_t next = MAPS_FIRST;
+	uint64_t with_gap = page_down(bytes + 2 * PAGE - 1) + PAGE;
+
+	return (void *)(uintptr_t)__atomic_fetch_add(&next, with_gap, __ATOMIC_RELAXED);
+}
+
 long special_mmap(struct state *state, const struct description *is, const uint64_t *arg)
 {
 	int fd = on_fd(state, is, arg), prot = (int)(arg[3] % 8);
@@ -132,7 +146,7 @@ long special_mmap(struct state *state, const struct description *is, const uint6
 	uint32_t at;
 	void *got;
 
-	got = mmap(NULL, bytes, prot & 4 ? PROT_READ | PROT_WRITE : prot,
+	got = mmap(map_place(bytes), bytes, prot & 4 ? PROT_READ | PROT_WRITE : prot,
 		   arg[4] % 8 == 7 ? MAP_PRIVATE : MAP_SHARED, fd,
 		   (off_t)page_down(arg[4] & 8 ? 0 : run_pick(state, KIND_PLACE, arg[1])));
 	if (got == MAP_FAILED)
@@ -170,13 +184,14 @@ long special_munmap(struct state *state, const struct description *is, const uin
 long special_mremap(struct state *state, const struct description *is, const uint64_t *arg)
 {
 	struct map map;
+	uint64_t bytes;
 	uint32_t at;
 	void *got;
 
 	if (!part(state, is, arg, &map))
 		return -1;
-	got = mremap(map.at, map.bytes, arg[2] % 4 ? map.bytes : map.bytes + PAGE,
-		     MREMAP_MAYMOVE);
+	bytes = arg[2] % 4 ? map.bytes : map.bytes + PAGE;
+	got = mremap(map.at, map.bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, map_place(bytes));
 	if (got == MAP_FAILED)
 		return -1;
 	at = run_add(&state->pool[KIND_MAP]);
@@ -220,7 +235,7 @@ void special_ring(struct state *state, enum kind kind, int fd, uint64_t bytes, u
 	uint32_t at;
 	void *got;
 
-	got = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	got = mmap(map_place(bytes), bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	at = run_add(&state->pool[KIND_MAP]);
 	state->map[at] = (struct map){ got == MAP_FAILED ? NULL : got,
 				       got == MAP_FAILED ? 0 : bytes };

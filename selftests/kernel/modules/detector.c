@@ -15,6 +15,7 @@
 #include <linux/mm_types.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/netdevice.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -22,6 +23,7 @@
 #include <linux/spinlock.h>
 #include <linux/timer.h>
 #include <linux/uaccess.h>
+#include <net/net_namespace.h>
 
 static char *fault = "";
 module_param(fault, charp, 0444);
@@ -149,6 +151,12 @@ static int fault_list(void)
 	return 0;
 }
 
+/* A reference to the network device "faulty" that nobody gives back */
+static int fault_netdev(void)
+{
+	return dev_get_by_name(&init_net, "faulty") ? 0 : -ENODEV;
+}
+
 static const struct {
 	const char *name;
 	int (*commit)(void);
@@ -162,6 +170,7 @@ static const struct {
 	{ "hung_task", fault_hung_task },
 	{ "odebug", fault_odebug },
 	{ "list", fault_list },
+	{ "netdev", fault_netdev },
 };
 
 /* One allocation in the writer's task: /proc/self/fail-nth can choose it. */
