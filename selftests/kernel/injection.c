@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -24,6 +25,24 @@ static void put_setting(const char *file, const char *value)
 		return;
 	fputs(value, stream);
 	fclose(stream);
+}
+
+static const char *const kinds[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
+
+/* Of calls with a return address between these two; those of faults by fail-nth, too */
+static void put_range(unsigned long start, unsigned long end)
+{
+	char file[48], value[24];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		snprintf(file, sizeof(file), "%s/require-start", kinds[i]);
+		snprintf(value, sizeof(value), "%#lx", start);
+		put_setting(file, value);
+		snprintf(file, sizeof(file), "%s/require-end", kinds[i]);
+		snprintf(value, sizeof(value), "%#lx", end);
+		put_setting(file, value);
+	}
 }
 
 /* All kinds of allocation, at any size, without a word in the kernel log */
@@ -44,7 +63,27 @@ int injection_open(void)
 	put_setting("fail_page_alloc/verbose", "0");
 	put_setting("fail_usercopy/task-filter", "Y");
 	put_setting("fail_usercopy/verbose", "0");
+	put_range(0, ULONG_MAX);
 	return control;
+}
+
+void injection_of_driver(void)
+{
+	unsigned long size, start = 0;
+	char line[512], name[64];
+	FILE *modules;
+
+	if (access("/sys/kernel/debug/failslab/require-start", W_OK) < 0)
+		FAIL("this kernel cannot choose faults by who calls (debug.config does)");
+	modules = fopen("/proc/modules", "re");
+	ASSERT_TRUE(modules);
+	while (!start && fgets(line, sizeof(line), modules))
+		if (sscanf(line, "%63s %lu %*s %*s %*s %lx", name, &size, &start) != 3 ||
+		    strcmp(name, "dmanic") != 0)
+			start = 0;
+	fclose(modules);
+	ASSERT_NE(start, 0);
+	put_range(start, start + size);
 }
 
 void injection_arm(int control, unsigned int nth)

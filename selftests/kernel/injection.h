@@ -15,6 +15,9 @@
 /* A descriptor for what follows; skips where the kernel cannot inject faults */
 int injection_open(void);
 
+/* From now on only faults in what the driver does, and those whom it calls */
+void injection_of_driver(void);
+
 /* The @nth fault from now on, of this thread, and no other */
 void injection_arm(int control, unsigned int nth);
 

@@ -42,7 +42,10 @@ void poller_put_some(const struct poller_pair *pair, struct queue *queue,
 /* Without a system call: @nr completions, in order, all well */
 void poller_reap_some(struct queue *queue, __u64 cookie, unsigned int nr);
 
-/* Polling threads of the calling process; the last one in @tid */
+/*
+ * Polling threads of the calling process; the last one in @tid. One that was stopped is there
+ * for a moment more.
+ */
 unsigned int poller_count(pid_t *tid);
 
 /* CPU time of a thread of the kernel */

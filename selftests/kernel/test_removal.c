@@ -416,7 +416,7 @@ TEST(module, stays_while_a_polling_queue_is_open)
 	ASSERT_EQ(fabric_delete(own.prefix, true), 0);
 	EXPECT_EQ(unload(), -EWOULDBLOCK);
 	queue_close(&queue);
-	EXPECT_EQ(poller_count(NULL), 0);
+	EXPECT_TRUE(WAIT_FOR(poller_count(NULL) == 0));
 	expect_unloads();
 }
 
