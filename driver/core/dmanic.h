@@ -239,7 +239,7 @@ struct dmanic_node {
 extern struct list_head dmanic_nodes;
 extern struct mutex dmanic_nodes_lock;
 extern u32 dmanic_nodes_generation; /* changes with the list; under the lock */
-extern atomic_t dmanic_peers_generation; /* and with the lists of peers */
+extern atomic_t dmanic_peers_generation; /* and with peers that somebody wants */
 
 int dmanic_node_init(struct dmanic_node *node, struct net *net,
 		     const struct dmanic_link_ops *link, const char *name,
@@ -666,7 +666,7 @@ struct dmanic_op_list {
  * @list: of a LIST
  * @result: for the completion
  * @uring: io_uring command that posted it, or NULL
- * @looks: how often uring.c saw that, when it looked for what takes too long
+ * @looks: how often uring.c may see that, when it looks for what takes too long
  * @given_up: that is being cancelled
  * @pending: for the link, under its lock: in queue->pending
  * @deaths: node->deaths when it was taken from the ring

@@ -12,8 +12,8 @@
  * as many as are done within a fraction of a second, on links that are not slow and
  * behind no more than that of their own queue (queue->taken): node->posted counts
  * them, and links do not delay anything as long as it is not zero, even if they
- * become slow, and serve their queues first (queue->posted). Over a wire they may
- * take longer, or as long as a peer likes: what takes far too long is given up
+ * become slow, and the loop link serves their queues first (queue->posted). Over a wire
+ * they may take longer, or as long as a peer likes: what takes far too long is given up
  * (queue->uring_limit).
  *
  * Cancelling runs under the ring's uring_lock, as long as the command is not
@@ -116,7 +116,6 @@ void dmanic_uring_op_done(struct dmanic_op *op, struct io_uring_cmd **done)
 	*done = op->uring;
 	op->uring = NULL;
 	op->given_up = false;
-	op->looks = 0;
 }
 
 static void uring_post_work(struct io_uring_cmd *cmd, unsigned int issue_flags)
@@ -174,32 +173,48 @@ static void uring_post_cancel(struct dmanic_queue *queue, struct io_uring_cmd *c
 
 /*
  * Where nobody can cancel posts, they are looked at each time this has passed: one that
- * was seen before is given up, with one more look for each so many bytes that are
- * under way, so a device that moves 4 MiB a second ends what it began
+ * was seen before is given up, with one more look for each so many bytes that were
+ * under way before it when it was posted, so a device that moves 4 MiB a second ends what it
+ * began. What comes later, on this queue or another one, does not make it longer: a dying
+ * ring waits for that. At most it is
+ * (2 + 2 * URING_POSTED_MAX / URING_LIMIT_BYTES) * URING_LIMIT, not three minutes.
  */
 #define URING_LIMIT		(5 * HZ)
 #define URING_LIMIT_BYTES	SZ_16M
 
-/* @looks: that one may have had before. As long as it is not done it is given up again */
-static void uring_limit_one(struct dmanic_queue *queue, struct dmanic_op *op, u32 looks)
+static u32 uring_limit_looks(struct dmanic_queue *queue)
+{
+	u64 bytes;
+
+	if (DMANIC_URING_CANCEL)
+		return 0;
+	bytes = atomic64_read(&queue->node->posted) + atomic64_read(&queue->taken);
+	return 1 + div_u64(bytes, URING_LIMIT_BYTES);
+}
+
+/* As long as it is not done it is given up again */
+static void uring_limit_one(struct dmanic_queue *queue, struct dmanic_op *op)
 {
 	spin_lock_irq(&queue->lock);
-	if (op->uring && op->looks++ > looks)
+	if (op->uring && !op->looks) {
 		uring_post_give_up(queue, op);
-	else
-		spin_unlock_irq(&queue->lock);
+		return;
+	}
+	if (op->uring)
+		op->looks--;
+	spin_unlock_irq(&queue->lock);
 }
 
 static void uring_limit_work(struct work_struct *work)
 {
 	struct dmanic_queue *queue = container_of(work, struct dmanic_queue,
 						  uring_limit.work);
-	u64 bytes = atomic64_read(&queue->node->posted) + atomic64_read(&queue->taken);
-	u32 i, posted, looks = div_u64(bytes, URING_LIMIT_BYTES);
+	u32 i, posted;
 
 	for (i = 0; i < queue->cq_entries; i++) {
-		if (READ_ONCE(queue->ops[i].uring))
-			uring_limit_one(queue, &queue->ops[i], looks);
+		/* Pairs with uring_post_general(): its looks are there */
+		if (smp_load_acquire(&queue->ops[i].uring))
+			uring_limit_one(queue, &queue->ops[i]);
 		cond_resched();
 	}
 	spin_lock_irq(&queue->lock);
@@ -318,7 +333,9 @@ static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *c
 	}
 	to_post(cmd)->result = size;
 	to_post(cmd)->op = op;
-	WRITE_ONCE(op->uring, cmd);
+	op->looks = uring_limit_looks(queue);
+	/* Pairs with uring_limit_work(), which then takes the lock */
+	smp_store_release(&op->uring, cmd);
 	uring_limit_begin(queue);
 	/* From here on it completes by io_uring_cmd_done(), and may be cancelled */
 	dmanic_uring_mark_cancelable(cmd, issue_flags);

@@ -169,6 +169,7 @@ struct ether_batch {
  * @answers: frames to be sent at once
  * @done: operations to be completed, in order
  * @looks: entries of LISTs that were looked at in this hold of the lock
+ * @behind_first: @behind had the first of them, not @resumed
  * @resumed: eops of LISTs that go on
  * @behind: queues whose ops may be taken that waited
  * @selves: queues that have operations with itself, in turn
@@ -206,6 +207,7 @@ struct ether_node {
 	struct sk_buff_head answers;
 	struct list_head done;
 	u32 looks;
+	bool behind_first;
 	struct list_head resumed;
 	struct list_head behind;
 	struct list_head selves;

@@ -416,21 +416,13 @@ static void op_unpend(struct ether_node *en, struct dmanic_op *op, u32 status)
 	dmanic_ether_end(en, op, status);
 }
 
-/**
- * dmanic_ether_resume() - LISTs whose last part ended go on, and who waited
- * @en: the node; under its lock, held until en->done is taken
- */
-void dmanic_ether_resume(struct ether_node *en)
+/* LISTs whose last part ended */
+static void op_resume_lists(struct ether_node *en)
 {
 	struct dmanic_queue *queue;
 	struct ether_op *eop;
 	LIST_HEAD(resumed);
-	LIST_HEAD(behind);
 
-	lockdep_assert_held(&en->lock);
-	if (list_empty(&en->resumed) && list_empty(&en->behind))
-		return;
-	en->looks = 0;
 	list_splice_init(&en->resumed, &resumed);
 	while (!list_empty(&resumed)) {
 		eop = list_first_entry(&resumed, struct ether_op, resume);
@@ -454,12 +446,41 @@ void dmanic_ether_resume(struct ether_node *en)
 		/* Its ops are in en->done at most, so the queue is there */
 		op_resume_queue(en, queue);
 	}
+}
+
+/* Who waited; with no looks left they keep their places */
+static void op_resume_behind(struct ether_node *en)
+{
+	struct dmanic_queue *queue;
+	LIST_HEAD(behind);
+
 	list_splice_init(&en->behind, &behind);
-	while (!list_empty(&behind)) {
+	while (!list_empty(&behind) && en->looks < OP_LOOKS) {
 		queue = list_first_entry(&behind, struct dmanic_queue, behind);
 		list_del_init(&queue->behind);
 		op_take_behind(en, queue);
 	}
+	list_splice(&behind, &en->behind);
+}
+
+/**
+ * dmanic_ether_resume() - LISTs whose last part ended go on, and who waited
+ * @en: the node; under its lock, held until en->done is taken
+ *
+ * By turns these and those have the first looks, as either could take all of them.
+ */
+void dmanic_ether_resume(struct ether_node *en)
+{
+	lockdep_assert_held(&en->lock);
+	if (list_empty(&en->resumed) && list_empty(&en->behind))
+		return;
+	en->looks = 0;
+	en->behind_first = !en->behind_first && !list_empty(&en->behind);
+	if (en->behind_first)
+		op_resume_behind(en);
+	op_resume_lists(en);
+	if (!en->behind_first)
+		op_resume_behind(en);
 }
 
 /* As link.h says of submit() */
@@ -475,8 +496,12 @@ u64 dmanic_ether_submit(struct dmanic_node *node, struct list_head *ops)
 		op = list_first_entry(ops, struct dmanic_op, entry);
 		list_del(&op->entry);
 		op->moved = 0;
-		/* Who gave it up did so before it was here to be found */
-		if (!en->stopped && !dmanic_op_given_up(op) && op_must_wait(op)) {
+		if (en->stopped) {
+			op_take(en, op);
+		} else if (dmanic_op_given_up(op)) {
+			/* Before it was here to be found */
+			dmanic_ether_end(en, op, DMANIC_STATUS_CANCELLED);
+		} else if (op_must_wait(op)) {
 			op->pending = true;
 			list_add_tail(&op->entry, &op->queue->pending);
 		} else {

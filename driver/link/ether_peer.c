@@ -66,7 +66,9 @@ static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id, bool
 		en->nr_guests++;
 	dmanic_peer_init(&ep->peer, &en->host, id);
 	hash_add(en->peers, &ep->entry, id);
-	atomic_inc(&dmanic_peers_generation);
+	/* Guests come and go as strangers like: nobody's dump begins anew for that */
+	if (own)
+		atomic_inc(&dmanic_peers_generation);
 }
 
 static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id, bool own)

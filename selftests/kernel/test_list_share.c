@@ -108,6 +108,41 @@ TEST_F_TIMEOUT(share, does_not_hold_up_others, 60)
 	queue_close(&sharing->queue);
 }
 
+/* What is posted behind a READ waits for that, over a network, with lists all around it */
+TEST_F_TIMEOUT(share, does_not_hold_up_who_waits, 60)
+{
+	struct sharing *sharing = &self->sharing;
+	struct queue busy[8], other = queue_make(&sharing->node, 2, 2);
+	struct dmanic_sqe ops[] = {
+		sqe_move(DMANIC_OP_READ, sharing->local.id, 0, sharing->handle, 0, 8),
+		sqe_move(DMANIC_OP_WRITE, sharing->local.id, 0, sharing->handle, 8, 8),
+	};
+	unsigned int i, n;
+	__u64 begun;
+
+	if (variant->shape != EMPTY)
+		SKIP("lists that move something take their turns on the wire");
+	for (i = 0; i < ARRAY_SIZE(busy); i++) {
+		busy[i] = queue_make(&sharing->node, 64, 64);
+		for (n = 0; n < 64; n++)
+			*queue_sqe(&busy[i]) = sqe_all(self, variant->direction);
+		queue_submit(&busy[i]);
+	}
+	begun = now_ns();
+	for (n = 0; n < 20; n++) {
+		for (i = 0; i < ARRAY_SIZE(ops); i++)
+			*queue_sqe(&other) = ops[i];
+		queue_submit(&other);
+		for (i = 0; i < ARRAY_SIZE(ops); i++)
+			ASSERT_EQ(queue_wait(&other).status, DMANIC_STATUS_OK);
+	}
+	EXPECT_LT(now_ns() - begun, slow_ns(2000));
+	for (i = 0; i < ARRAY_SIZE(busy); i++) {
+		EXPECT_LT(sharing_completed(&busy[i]), 64);
+		queue_close(&busy[i]);
+	}
+}
+
 TEST_F_TIMEOUT(share, can_be_closed, 60)
 {
 	struct sharing *sharing = &self->sharing;
