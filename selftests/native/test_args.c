@@ -233,6 +233,27 @@ TEST(keywords__of_the_other_type)
 	REFUSED_ADD("types: loop, ether", "type", "pci");
 }
 
+static void expect_node(const char *name, const char *given, uint64_t node)
+{
+	struct args args = WORDS("type", "ether", "netdev", "eth0", given ? "node" : NULL,
+				 (char *)given);
+	struct request request = { .name = name };
+
+	ASSERT_EQ(request_keywords(&request, &args, KEYWORDS_ADD), 0);
+	ASSERT_EQ(request_check_add(&request, &args), 0);
+	EXPECT(request_has(&request, KEYWORD_NODE));
+	EXPECT_EQ(request.number[KEYWORD_NODE], node);
+}
+
+TEST(keywords__node_is_that_of_the_name)
+{
+	expect_node("nic0", NULL, 0);
+	expect_node("nic17", NULL, 17);
+	expect_node("rack2nic3", NULL, 3);
+	expect_node("nic007", NULL, 7);
+	expect_node("nic3", "5", 5);
+}
+
 /* Refused words and what must be said about them */
 static void refused(struct args args, unsigned int allowed, const char *why)
 {

@@ -37,7 +37,7 @@ static const char overview[] =
 static const char dev[] =
 "Usage: nicctl dev [show] [NAME | fabric PREFIX]\n"
 "       nicctl dev add PREFIX type loop nodes N [MODEL]\n"
-"       nicctl dev add NAME type ether netdev IF node N [crc { auto | on | off }]\n"
+"       nicctl dev add NAME type ether netdev IF [node N] [crc { auto | on | off }]\n"
 "                [ethertype 0xNNNN] [dead TIME] [KEY]\n"
 "       nicctl dev set { NAME | fabric PREFIX } [MODEL] [failed { on | off }] [FAULT]\n"
 "                [KEY]\n"
@@ -75,7 +75,7 @@ static const char dev[] =
 "  jitter     each transfer takes up to this much longer, by chance\n"
 "  seed       of that chance, so that it can be repeated\n"
 "Of an ether device\n"
-"  node       its id, another one on each node\n"
+"  node       its id, another one on each node: the number that NAME ends with\n"
 "  crc        checksums of data: on, off, or auto (the default): where hardware\n"
 "             is below, or behind the bridge that a veth leads to, and there is no\n"
 "             key. Only where both nodes have it on.\n"
@@ -105,7 +105,7 @@ static const char dev[] =
 "Example: nine nodes with the paper's card, ten times slower\n"
 "       nicctl dev add nic type loop nodes 9 model sci-d330 scale 10\n"
 "Example: node 3 on eth0 (as a rank of nicrun finds it: device nic3)\n"
-"       nicctl dev add nic3 type ether netdev eth0 node 3\n";
+"       nicctl dev add nic3 type ether netdev eth0\n";
 
 static const char peer[] =
 "Usage: nicctl peer [show] [NAME]\n"

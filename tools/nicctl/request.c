@@ -264,13 +264,28 @@ static int check_key(const struct request *request, struct args *args)
 	return 0;
 }
 
-static int check_ether(const struct request *request, struct args *args)
+/* The number that the name ends with, as that of the node by which nicrun finds it */
+static void node_of_name(struct request *request)
+{
+	const char *name = request->name ?: "";
+	size_t at = strlen(name);
+
+	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
+		at--;
+	if (!parse_node(name + at, &request->number[KEYWORD_NODE]))
+		request->given |= KEYWORD_BIT(KEYWORD_NODE);
+}
+
+static int check_ether(struct request *request, struct args *args)
 {
 	if (request->given & KEYWORDS_LOOP)
 		return args_fail(args, "a device of type ether has no nodes or model");
-	if (!request->netdev || !request_has(request, KEYWORD_NODE))
-		return args_fail(args, "%s is missing: dev add NAME type ether netdev IF node N",
-				 request->netdev ? "node" : "netdev");
+	if (!request->netdev)
+		return args_fail(args, "netdev is missing: dev add NAME type ether netdev IF [node N]");
+	if (!request_has(request, KEYWORD_NODE))
+		node_of_name(request);
+	if (!request_has(request, KEYWORD_NODE))
+		return args_fail(args, "node is missing, and the name does not end with its number: dev add NAME type ether netdev IF node N");
 	return check_key(request, args);
 }
 
@@ -283,10 +298,10 @@ int request_check_set(const struct request *request, struct args *args)
 	return check_key(request, args);
 }
 
-int request_check_add(const struct request *request, struct args *args)
+int request_check_add(struct request *request, struct args *args)
 {
 	if (!request->type)
-		return args_fail(args, "type is missing: dev add PREFIX type loop nodes N, dev add NAME type ether netdev IF node N");
+		return args_fail(args, "type is missing: dev add PREFIX type loop nodes N, dev add NAME type ether netdev IF [node N]");
 	if (!strcmp(request->type, "loop"))
 		return check_loop(request, args);
 	if (!strcmp(request->type, "ether"))

@@ -102,8 +102,11 @@ int request_prefix(struct request *request, struct args *args);
 int request_keywords(struct request *request, struct args *args,
 		     unsigned int keywords);
 
-/* What a type must have and must not have: 0, or -1 and the error of @args is set */
-int request_check_add(const struct request *request, struct args *args);
+/*
+ * What a type must have and must not have: 0, or -1 and the error of @args is set. A node that
+ * is not given is the number that the name ends with.
+ */
+int request_check_add(struct request *request, struct args *args);
 
 /* What does not go without another word: the same */
 int request_check_set(const struct request *request, struct args *args);
