@@ -134,7 +134,7 @@ needs:
 user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools))
 tests: user $(addprefix $(user)/,$(tests)) $(user)/selftests/user/example \
 	$(user)/selftests/user/uring-chain $(user)/exchange $(user)/neighbor \
-	$(user)/fuzz-calls
+	$(user)/fuzz-calls $(user)/cable
 units: $(addprefix $(native)/,$(units)) $(native)/sim
 sim: $(user)/sim
 
@@ -218,8 +218,13 @@ $(user)/selftests/user/uring-chain: Documentation/examples/uring-chain.c \
 		$< $(libnic-a) -luring
 
 # Ranks for the tests over networks, where nicrun and they find it
-$(user)/exchange: $(addprefix $(user)/,$(call under,selftests/net) \
-		tools/common/size.o) $(libnic-so)
+$(user)/exchange: $(addprefix $(user)/,$(filter-out selftests/net/cable/%, \
+		$(call under,selftests/net)) tools/common/size.o) $(libnic-so)
+	$(call say,LD,$@)
+	$(Q)$(link)
+
+# What connects two taps
+$(user)/cable: $(user)/selftests/net/cable/cable.o
 	$(call say,LD,$@)
 	$(Q)$(link)
 

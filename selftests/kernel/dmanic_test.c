@@ -317,6 +317,23 @@ __u32 segment_connect(const struct node *node, const struct segment *segment)
 	return handle;
 }
 
+struct apart apart_make(__u64 latency_ns, __u64 length)
+{
+	struct apart made;
+
+	if (getenv("DMANIC_ALONE"))
+		SKIP("what a node does with itself is never late");
+	fabric_make(&made.own, "a", 2, NULL);
+	made.node = node_open(&made.own, 0);
+	made.peer = node_open(&made.own, 1);
+	made.local = segment_make(&made.node, length);
+	made.target = segment_make(&made.peer, length);
+	segment_export(&made.target, DMANIC_RIGHT_WRITE);
+	made.handle = segment_connect(&made.node, &made.target);
+	fabric_late(&made.own, latency_ns);
+	return made;
+}
+
 struct alone alone_make(const struct model *model, __u64 length)
 {
 	struct alone made;

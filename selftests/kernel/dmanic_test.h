@@ -50,6 +50,16 @@ struct alone {
 	__u32 handle;		/* to the target */
 };
 
+/* Two nodes in a fabric of their own, and what the first one needs to write to the other */
+struct apart {
+	struct fabric own;
+	struct node node;
+	struct node peer;
+	struct segment local;
+	struct segment target;
+	__u32 handle;		/* to the target */
+};
+
 struct queue {
 	int fd;
 	__u32 sq_entries;
@@ -129,6 +139,8 @@ int connect_name(const struct node *node, __u32 flags, __u32 to,
 		 __u32 *handle);
 __u32 segment_connect(const struct node *node, const struct segment *segment);
 struct alone alone_make(const struct model *model, __u64 length);
+/* @latency_ns: as for fabric_late(), which it is called with last */
+struct apart apart_make(__u64 latency_ns, __u64 length);
 __u32 irq_connect(const struct node *node, const struct irq *irq);
 int disconnect(const struct node *node, __u32 handle);
 __u32 handle_next(const struct node *node, const struct segment *segment);
@@ -225,6 +237,7 @@ static inline void store32(__u32 *place, __u32 value)
 #define segment_publish(...)	(CALLER, segment_publish(__VA_ARGS__))
 #define segment_connect(...)	(CALLER, segment_connect(__VA_ARGS__))
 #define alone_make(...)		(CALLER, alone_make(__VA_ARGS__))
+#define apart_make(...)		(CALLER, apart_make(__VA_ARGS__))
 #define irq_connect(...)	(CALLER, irq_connect(__VA_ARGS__))
 #define handle_next(...)	(CALLER, handle_next(__VA_ARGS__))
 #define queue_make(...)		(CALLER, queue_make(__VA_ARGS__))

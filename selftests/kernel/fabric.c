@@ -475,6 +475,34 @@ static int fault_set(const char *name, unsigned int seed, const struct fault *fa
 	return request_send(&request, NULL, NULL);
 }
 
+/* A wire is late by so much at most, or nodes take each other for dead; else it is cut */
+#define LATE_MAX_NS	(500 * MS_NS)
+#define LATE_CUT_NS	(5000 * MS_NS)
+
+static int wire_late(const char *name, unsigned int seed, __u64 ns)
+{
+	struct fault fault = { .delay_ns = ns < LATE_MAX_NS ? ns : LATE_MAX_NS };
+
+	if (ns >= LATE_CUT_NS)
+		fault = (struct fault) { .share = { 1000000 } };
+	return fault_set(name, seed, &fault);
+}
+
+void fabric_late(const struct fabric *of, __u64 ns)
+{
+	const struct model model = { .name = "none", .latency_ns = ns };
+	char name[DMANIC_NAME_MAX];
+	unsigned int i;
+
+	for (i = 0; i < of->nodes; i++) {
+		fabric_name(of, i, name);
+		if (fabric_on_netdevs())
+			ASSERT_EQ(wire_late(name, i + 1, ns), 0);
+		else
+			ASSERT_EQ(device_set_model(name, &model), 0);
+	}
+}
+
 /* DMANIC_CRC=on or off: checksums of payloads; else as the driver would have them */
 static void put_crc(struct request *request, const struct fault *fault)
 {
@@ -506,6 +534,7 @@ static int fabric_add_ether(const struct fabric *added, const char *letter)
 		mnl_attr_put_strz(request.header, DMANIC_A_FABRIC, added->prefix);
 		mnl_attr_put_u32(request.header, DMANIC_A_NODE, i);
 		mnl_attr_put_u16(request.header, DMANIC_A_ETHERTYPE, type);
+		mnl_attr_put_u64(request.header, DMANIC_A_DEAD_NS, slow_ns(2000));
 		mnl_attr_put_strz(request.header, DMANIC_A_NETDEV,
 				  netdev_of(i, netdev, sizeof(netdev)));
 		put_crc(&request, &fault);
@@ -522,14 +551,15 @@ static int fabric_add_ether(const struct fabric *added, const char *letter)
 int fabric_add(struct fabric *added, const char *letter, unsigned int nodes,
 	       const struct model *model)
 {
-	char netdev[DMANIC_NAME_MAX];
 	struct request request;
 	int ret;
 
+	if (model && fabric_on_netdevs())
+		SKIP("only a loop link has a model");
 	snprintf(added->prefix, sizeof(added->prefix), "t%d%s_", getpid(),
 		 letter);
 	added->nodes = nodes;
-	if (!model && netdev_of(0, netdev, sizeof(netdev)))
+	if (fabric_on_netdevs())
 		return fabric_add_ether(added, letter);
 	request_begin(&request, DMANIC_GENL_CMD_DEV_NEW, 0);
 	mnl_attr_put_strz(request.header, DMANIC_A_TYPE, "loop");

@@ -100,6 +100,13 @@ unsigned int device_dump(const char *prefix, struct device *devices,
 
 void fabric_make(struct fabric *made, const char *letter, unsigned int nodes,
 		 const struct model *model);
+/*
+ * Operations of each node take so much longer from now on: by its model, or frames to it are
+ * late, but not by more than a node waits for; with 5 s and more they do not arrive until it
+ * is called with zero, and in the end the nodes take each other for dead. What a node on a
+ * network device does with itself is never late.
+ */
+void fabric_late(const struct fabric *of, __u64 ns);
 void fabric_name(const struct fabric *of, unsigned int node, char *name);
 bool fabric_idle(const struct fabric *of, char *what, size_t bytes);
 

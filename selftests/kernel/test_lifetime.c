@@ -32,13 +32,19 @@ struct estate {
 	struct irq irq;
 };
 
-static struct estate acquire(const struct fabric *of)
+/* What is in flight would stay so for a minute */
+#define IN_FLIGHT_NS	slow_ns(60000)
+
+/* @late: nobody else uses these nodes; else what is in flight may be done soon */
+static struct estate acquire(const struct fabric *of, bool late)
 {
 	struct estate estate;
 	unsigned int i;
 	__u32 handle;
 	__u8 *data;
 
+	if (late)
+		fabric_late(of, 0);
 	estate.node = node_open(of, 0);
 	estate.peer = node_open(of, 1);
 	estate.local = segment_make(&estate.node, BYTES);
@@ -57,6 +63,8 @@ static struct estate acquire(const struct fabric *of)
 			sqe_move(i & 1 ? DMANIC_OP_WRITE : DMANIC_OP_READ,
 				 i & 2 ? estate.user.id : estate.local.id, 0,
 				 handle, 0, BYTES);
+	if (late)
+		fabric_late(of, IN_FLIGHT_NS);
 	queue_submit(&estate.queue);
 	return estate;
 }
@@ -74,7 +82,7 @@ static void end_process(const struct fabric *own, enum end end)
 	child = fork();
 	ASSERT_GE(child, 0);
 	if (!child) {
-		struct estate estate = acquire(own);
+		struct estate estate = acquire(own, true);
 
 		if (write(ready[1], "x", 1) != 1 || end == EXITED)
 			_exit(0);
@@ -97,9 +105,7 @@ FIXTURE(lifetime) {
 
 FIXTURE_SETUP(lifetime)
 {
-	struct model model = { .latency_ns = slow_ns(60000) };
-
-	fabric_make(&self->slow, "a", 2, &model);
+	fabric_make(&self->slow, "a", 2, NULL);
 }
 
 FIXTURE_TEARDOWN(lifetime)
@@ -143,12 +149,15 @@ TEST_F(lifetime, killed_processes_at_once_leave_nothing)
 	unsigned int i;
 	int status;
 
+	/* Frames between nodes are needed to connect, too */
+	if (!fabric_on_netdevs())
+		fabric_late(&self->slow, IN_FLIGHT_NS);
 	for (i = 0; i < ARRAY_SIZE(children); i++) {
 		children[i] = fork();
 		ASSERT_GE(children[i], 0);
 		if (!children[i]) {
 			for (;;) {
-				struct estate estate = acquire(&self->slow);
+				struct estate estate = acquire(&self->slow, false);
 
 				queue_close(&estate.queue);
 				segment_unmap(&estate.local);
@@ -179,7 +188,7 @@ TEST_F(lifetime, any_order_of_closing)
 	unsigned int order;
 
 	for (order = 0; order < 4; order++) {
-		estate = acquire(&self->slow);
+		estate = acquire(&self->slow, true);
 		ASSERT_EQ(munmap(estate.user.data, BYTES), 0);
 		if (order & 1) {
 			node_close(&estate.node);

@@ -420,11 +420,8 @@ TEST_F(poll_thread, sees_room)
 /* SILENT operations make room, and nobody calls ENTER then */
 TEST_F(poll_thread, silent_operations_make_room)
 {
-	const struct model model = {
-		.latency_ns = 20 * MS_NS, .bandwidth = 1ULL << 40,
-	};
-	struct alone alone = alone_make(&model, BYTES);
-	struct queue queue = poller_make(&alone.node, 16, 8 * 2, 1);
+	struct apart apart = apart_make(20 * MS_NS, BYTES);
+	struct queue queue = poller_make(&apart.node, 16, 8 * 2, 1);
 	struct dmanic_sqe *sqe;
 	unsigned int i;
 
@@ -434,7 +431,7 @@ TEST_F(poll_thread, silent_operations_make_room)
 			EXPECT_EQ(load32(&queue.ring->cq_tail), 0);
 		}
 		sqe = queue_sqe(&queue);
-		*sqe = sqe_move(DMANIC_OP_WRITE, alone.local.id, 0, alone.handle,
+		*sqe = sqe_move(DMANIC_OP_WRITE, apart.local.id, 0, apart.handle,
 				0, 8);
 		sqe->flags = DMANIC_SQE_SILENT;
 		if (i == 15 || i == 31)

@@ -438,15 +438,14 @@ TEST_F(queue, full_completion_ring_leaves_entries)
 /* In flight counts as well: a slow operation holds its place. */
 TEST_F(queue, operations_in_flight_hold_their_room)
 {
-	const struct model slow = { .latency_ns = slow_ns(500) };
-	struct alone alone = alone_make(&slow, 64);
-	struct queue queue = queue_make(&alone.node, 2, 2);
+	struct apart apart = apart_make(slow_ns(500), 64);
+	struct queue queue = queue_make(&apart.node, 2, 2);
 	struct dmanic_cqe cqe;
 
-	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, alone.local.id, 0,
-				      alone.handle, 0, 8);
-	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, alone.local.id, 0,
-				      alone.handle, 8, 8);
+	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, apart.local.id, 0,
+				      apart.handle, 0, 8);
+	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, apart.local.id, 0,
+				      apart.handle, 8, 8);
 	ASSERT_EQ(queue_enter(&queue, 2, 0, 0), 0);
 	ASSERT_EQ(queue.submitted, 2);
 	post_nops(&queue, 2, 7);
@@ -488,7 +487,6 @@ TEST_F(queue, rings_wrap)
 /* Everything before a FENCE is acknowledged when it starts. */
 TEST_F(queue, fence_waits_for_what_was_before)
 {
-	struct model slow = { .latency_ns = slow_ns(30) };
 	struct segment local, near, far;
 	struct dmanic_sqe *sqe;
 	struct node node, peer;
@@ -497,7 +495,7 @@ TEST_F(queue, fence_waits_for_what_was_before)
 	struct irq irq;
 	__u32 handle;
 
-	fabric_make(&own, "a", 3, &slow);
+	fabric_make(&own, "a", 3, NULL);
 	node = node_open(&own, 0);
 	peer = node_open(&own, 1);
 	local = segment_make(&node, 65536);
@@ -507,6 +505,7 @@ TEST_F(queue, fence_waits_for_what_was_before)
 	handle = segment_connect(&node, &far);
 	irq = irq_make(&node, 4);
 	queue = queue_make(&node, 8, 8);
+	fabric_late(&own, slow_ns(30));
 	fill(local.data, 65536, 3);
 
 	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, local.id, 0, handle, 0,

@@ -3,7 +3,7 @@
  * test_queue_wait.c - waiting for completions
  *
  * Owns: ENTER with min_complete and time-outs, signals, poll, epoll, eventfd.
- * What is in flight comes from a fabric with a model, so that it stays so.
+ * What is in flight is so by nodes that are late, so that it stays so.
  */
 #include "dmanic_test.h"
 
@@ -19,6 +19,7 @@
 FIXTURE(wait) {
 	struct fabric own;
 	struct node node;
+	struct node peer;
 	struct segment local;
 	struct segment remote;
 	struct queue queue;
@@ -35,17 +36,17 @@ FIXTURE_VARIANT_ADD(wait, in_flight) { .latency_ms = 20 };
 
 FIXTURE_SETUP(wait)
 {
-	struct model model = { .latency_ns = variant->latency_ms * MS_NS };
-
-	fabric_make(&self->own, "a", 1, &model);
+	fabric_make(&self->own, "a", 2, NULL);
 	self->node = node_open(&self->own, 0);
+	self->peer = node_open(&self->own, 1);
 	self->local = segment_make(&self->node, 4096);
-	self->remote = segment_make(&self->node, 4096);
+	self->remote = segment_make(&self->peer, 4096);
 	segment_export(&self->remote, DMANIC_RIGHT_WRITE);
 	self->handle = segment_connect(&self->node, &self->remote);
 	self->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	ASSERT_GE(self->eventfd, 0);
 	self->queue = queue_make_eventfd(&self->node, 16, 16, self->eventfd);
+	fabric_late(&self->own, variant->latency_ms * MS_NS);
 }
 
 FIXTURE_TEARDOWN(wait)

@@ -404,35 +404,114 @@ TEST_F(handle, owner_that_closed_is_NO_SEGMENT)
 			       target.key, &none), -ENOENT);
 }
 
-/* Operations posted with the segment as their local side finish. */
-TEST_F(handle, local_side_destroyed_in_flight_finishes)
-{
-	struct model slow = { .latency_ns = slow_ns(100) };
-	struct alone alone = alone_make(&slow, BYTES);
-	struct queue queue = queue_make(&alone.node, 4, 4);
-	struct device device;
-	__u8 *data;
+/* ---- the local side goes while it is needed ---- */
 
-	memset(alone.local.data, 0x77, BYTES);
-	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, alone.local.id, 0,
-				      alone.handle, 0, BYTES);
-	*queue_sqe(&queue) = sqe_move(DMANIC_OP_WRITE, alone.local.id, 0,
-				      alone.handle, 0, BYTES);
-	queue_submit(&queue);
-	ASSERT_EQ(segment_destroy(&alone.local), 0);
-	ASSERT_EQ(disconnect(&alone.node, alone.handle), 0);
-	segment_unmap(&alone.local);
-	/* Somebody else's memory now, if it were free */
-	data = malloc(BYTES);
-	ASSERT_TRUE(data);
-	memset(data, 0x12, BYTES);
-	EXPECT_EQ(queue_wait(&queue).status, DMANIC_STATUS_OK);
-	EXPECT_EQ(queue_wait(&queue).status, DMANIC_STATUS_OK);
-	EXPECT_TRUE(all_bytes(alone.target.data, BYTES, 0x77));
-	EXPECT_TRUE(WAIT_FOR(!device_get(alone.node.name, &device) &&
-			     device.segments == 1 &&
-			     device.pinned < 2 * BYTES));
-	free(data);
+static void churn(size_t bytes)
+{
+	__u8 *data = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	ASSERT_TRUE(data != MAP_FAILED);
+	memset(data, 0x12, bytes);
+	ASSERT_EQ(munmap(data, bytes), 0);
+}
+
+static __u64 pinned_by(const struct node *node)
+{
+	struct device device;
+
+	ASSERT_EQ(device_get(node->name, &device), 0);
+	return device.pinned;
+}
+
+FIXTURE(source) {
+	struct apart apart;
+	struct queue queue;
+	struct segment segment;
+	void *memory;		/* of the program, registered; or NULL */
+};
+
+FIXTURE_VARIANT(source) {
+	bool user;
+};
+
+FIXTURE_VARIANT_ADD(source, of_the_driver) { .user = false };
+FIXTURE_VARIANT_ADD(source, of_the_program) { .user = true };
+
+FIXTURE_SETUP(source)
+{
+	self->apart = apart_make(0, BYTES);
+	self->queue = queue_make(&self->apart.node, 4, 4);
+	self->segment = self->apart.local;
+	if (!variant->user)
+		return;
+	ASSERT_EQ(segment_destroy(&self->apart.local), 0);
+	segment_unmap(&self->apart.local);
+	self->memory = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ASSERT_TRUE(self->memory != MAP_FAILED);
+	self->segment = segment_register(&self->apart.node, self->memory, BYTES);
+}
+
+FIXTURE_TEARDOWN(source)
+{
+}
+
+/* The program has it no more; somebody else would, if it were free */
+static void source_go(struct source_self *self)
+{
+	ASSERT_EQ(segment_destroy(&self->segment), 0);
+	ASSERT_EQ(disconnect(&self->apart.node, self->apart.handle), 0);
+	if (self->memory)
+		ASSERT_EQ(munmap(self->memory, BYTES), 0);
+	else
+		segment_unmap(&self->segment);
+	churn(4 * BYTES);
+}
+
+static void source_post(struct source_self *self)
+{
+	unsigned int i;
+
+	memset(self->memory ?: self->segment.data, 0x77, BYTES);
+	for (i = 0; i < 2; i++)
+		*queue_sqe(&self->queue) = sqe_move(DMANIC_OP_WRITE, self->segment.id, 0,
+						    self->apart.handle, 0, BYTES);
+	queue_submit(&self->queue);
+}
+
+/* All of it arrived, and is let go of then */
+static void source_ends(struct source_self *self)
+{
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		EXPECT_EQ(queue_wait(&self->queue).status, DMANIC_STATUS_OK);
+	EXPECT_TRUE(all_bytes(self->apart.target.data, BYTES, 0x77));
+	EXPECT_TRUE(WAIT_FOR(pinned_by(&self->apart.node) < BYTES));
+}
+
+/* Operations posted with the segment as their local side finish */
+TEST_F(source, destroyed_in_flight_finishes)
+{
+	fabric_late(&self->apart.own, slow_ns(100));
+	source_post(self);
+	source_go(self);
+	source_ends(self);
+}
+
+/* Frames are lost, so it is sent again, from the same memory, until it is acknowledged */
+TEST_F(source, destroyed_is_sent_again)
+{
+	if (!fabric_on_netdevs())
+		SKIP("no frames are lost on a loop link");
+	fabric_late(&self->apart.own, DMANIC_TIMEOUT_NEVER);
+	source_post(self);
+	source_go(self);
+	EXPECT_GE(pinned_by(&self->apart.node), BYTES);
+	EXPECT_EQ(load32(&self->queue.ring->cq_tail), 0);
+	fabric_late(&self->apart.own, 0);
+	source_ends(self);
 }
 
 FABRIC_TEST_MAIN()
