@@ -174,9 +174,9 @@ static void uring_post_cancel(struct dmanic_queue *queue, struct io_uring_cmd *c
 /*
  * Where nobody can cancel posts, they are looked at each time this has passed: one that
  * was seen before is given up, with one more look for each so many bytes that were
- * under way before it when it was posted, so a device that moves 4 MiB a second ends what it
- * began. What comes later, on this queue or another one, does not make it longer: a dying
- * ring waits for that. At most it is
+ * under way before it when it was posted, so a device that moves 4 MiB a second of that ends
+ * what it began. What comes later, on this queue or another one, does not make it longer, though
+ * it may take its turns on the wire: a dying ring waits for that. At most it is
  * (2 + 2 * URING_POSTED_MAX / URING_LIMIT_BYTES) * URING_LIMIT, not three minutes.
  */
 #define URING_LIMIT		(5 * HZ)
@@ -195,12 +195,16 @@ static u32 uring_limit_looks(struct dmanic_queue *queue)
 /* As long as it is not done it is given up again */
 static void uring_limit_one(struct dmanic_queue *queue, struct dmanic_op *op)
 {
+	struct io_uring_cmd *cmd;
+
 	spin_lock_irq(&queue->lock);
-	if (op->uring && !op->looks) {
+	/* Pairs with uring_post_general(): its looks are there */
+	cmd = smp_load_acquire(&op->uring);
+	if (cmd && !op->looks) {
 		uring_post_give_up(queue, op);
 		return;
 	}
-	if (op->uring)
+	if (cmd)
 		op->looks--;
 	spin_unlock_irq(&queue->lock);
 }
@@ -212,8 +216,7 @@ static void uring_limit_work(struct work_struct *work)
 	u32 i, posted;
 
 	for (i = 0; i < queue->cq_entries; i++) {
-		/* Pairs with uring_post_general(): its looks are there */
-		if (smp_load_acquire(&queue->ops[i].uring))
+		if (READ_ONCE(queue->ops[i].uring))
 			uring_limit_one(queue, &queue->ops[i]);
 		cond_resched();
 	}
@@ -334,7 +337,7 @@ static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *c
 	to_post(cmd)->result = size;
 	to_post(cmd)->op = op;
 	op->looks = uring_limit_looks(queue);
-	/* Pairs with uring_limit_work(), which then takes the lock */
+	/* Pairs with uring_limit_one() */
 	smp_store_release(&op->uring, cmd);
 	uring_limit_begin(queue);
 	/* From here on it completes by io_uring_cmd_done(), and may be cancelled */

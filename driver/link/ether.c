@@ -119,7 +119,8 @@ static bool ether_peer_info(struct dmanic_node *node, u32 which,
 
 	spin_lock_bh(&en->lock);
 	hash_for_each(en->peers, i, ep, entry) {
-		if (which--)
+		/* Its place stays, whoever comes or goes meanwhile */
+		if (ep->index != which)
 			continue;
 		*info = (struct dmanic_peer_info) {
 			.node = ep->peer.node,

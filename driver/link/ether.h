@@ -76,6 +76,7 @@
 #define ETHER_PEERS_MAX		256U
 #define ETHER_GUESTS_MAX	192U	/* of these, whom nobody here asked for */
 #define ETHER_HASH_BITS		6
+#define ETHER_LOOKS		4096U	/* at entries of LISTs, in a hold of the lock */
 #define ETHER_BATCH		16U
 
 /**

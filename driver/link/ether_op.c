@@ -23,9 +23,8 @@
 
 /* Entries of a LIST in one transfer that writes, and looked at under one hold */
 #define OP_LIST_PART	1024U
-/* Operations taken under one hold of the lock, and entries of LISTs looked at */
+/* Operations taken under one hold of the lock */
 #define OP_CHUNK	64U
-#define OP_LOOKS	4096U
 
 static bool op_notifies(const struct dmanic_op *op)
 {
@@ -382,7 +381,7 @@ static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue)
 	if (!op || !op->pending)
 		return;
 	list_splice_init(&queue->pending, &ops);
-	while (!list_empty(&ops) && nr < OP_CHUNK && en->looks < OP_LOOKS) {
+	while (!list_empty(&ops) && nr < OP_CHUNK && en->looks < ETHER_LOOKS) {
 		op = list_first_entry(&ops, struct dmanic_op, entry);
 		if (op_must_wait(op))
 			break;
@@ -422,6 +421,7 @@ static void op_resume_lists(struct ether_node *en)
 	struct dmanic_queue *queue;
 	struct ether_op *eop;
 	LIST_HEAD(resumed);
+	LIST_HEAD(later);
 
 	list_splice_init(&en->resumed, &resumed);
 	while (!list_empty(&resumed)) {
@@ -430,9 +430,9 @@ static void op_resume_lists(struct ether_node *en)
 		queue = eop->op->queue;
 		if (!ether_is_list(eop->op)) {
 			/* It ended, and others waited for that */
-		} else if (en->looks >= OP_LOOKS) {
-			/* Another time */
-			list_add_tail(&eop->resume, &en->resumed);
+		} else if (en->looks >= ETHER_LOOKS) {
+			/* Another time, before those that had theirs */
+			list_add_tail(&eop->resume, &later);
 			continue;
 		} else if (eop->xfer.status) {
 			op_list_end(en, eop, eop->xfer.status);
@@ -446,6 +446,7 @@ static void op_resume_lists(struct ether_node *en)
 		/* Its ops are in en->done at most, so the queue is there */
 		op_resume_queue(en, queue);
 	}
+	list_splice(&later, &en->resumed);
 }
 
 /* Who waited; with no looks left they keep their places */
@@ -455,7 +456,7 @@ static void op_resume_behind(struct ether_node *en)
 	LIST_HEAD(behind);
 
 	list_splice_init(&en->behind, &behind);
-	while (!list_empty(&behind) && en->looks < OP_LOOKS) {
+	while (!list_empty(&behind) && en->looks < ETHER_LOOKS) {
 		queue = list_first_entry(&behind, struct dmanic_queue, behind);
 		list_del_init(&queue->behind);
 		op_take_behind(en, queue);
@@ -507,7 +508,7 @@ u64 dmanic_ether_submit(struct dmanic_node *node, struct list_head *ops)
 		} else {
 			op_take(en, op);
 		}
-		if (++nr == OP_CHUNK || en->looks >= OP_LOOKS) {
+		if (++nr == OP_CHUNK || en->looks >= ETHER_LOOKS) {
 			spin_unlock_bh(&en->lock);
 			dmanic_ether_run(en);
 			spin_lock_bh(&en->lock);

@@ -283,8 +283,8 @@ void dmanic_ether_run(struct ether_node *en)
 	}
 	/* If all it has to do is lists that move nothing, others have the CPU for as long */
 	if (more && list_empty(&en->active) && list_empty(&en->done) &&
-	    skb_queue_empty(&en->answers) && list_empty(&en->behind) &&
-	    !list_empty(&en->resumed))
+	    skb_queue_empty(&en->answers) &&
+	    (!list_empty(&en->resumed) || en->looks >= ETHER_LOOKS))
 		pause = max_t(u64, pause, ktime_get_ns() - begin);
 	if (more)
 		hrtimer_start(&en->kick, pause, HRTIMER_MODE_REL_SOFT);

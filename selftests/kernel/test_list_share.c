@@ -108,13 +108,20 @@ TEST_F_TIMEOUT(share, does_not_hold_up_others, 60)
 	queue_close(&sharing->queue);
 }
 
-/* What is posted behind a READ waits for that, over a network, with lists all around it */
+/*
+ * What is posted behind a READ waits for that, over a network, and so does what is behind a
+ * short list, which goes on with long ones all around it
+ */
 TEST_F_TIMEOUT(share, does_not_hold_up_who_waits, 60)
 {
 	struct sharing *sharing = &self->sharing;
-	struct queue busy[8], other = queue_make(&sharing->node, 2, 2);
+	struct queue busy[8], other = queue_make(&sharing->node, 4, 4);
+	struct segment list = segment_make(&sharing->node, 4096);
+	struct dmanic_list_entry *entries = (void *)list.data;
 	struct dmanic_sqe ops[] = {
 		sqe_move(DMANIC_OP_READ, sharing->local.id, 0, sharing->handle, 0, 8),
+		sqe_move(DMANIC_OP_WRITE, sharing->local.id, 0, sharing->handle, 8, 8),
+		sqe_list(DMANIC_LIST_READ, sharing->local.id, sharing->handle, list.id, 0, 2),
 		sqe_move(DMANIC_OP_WRITE, sharing->local.id, 0, sharing->handle, 8, 8),
 	};
 	unsigned int i, n;
@@ -122,6 +129,8 @@ TEST_F_TIMEOUT(share, does_not_hold_up_who_waits, 60)
 
 	if (variant->shape != EMPTY)
 		SKIP("lists that move something take their turns on the wire");
+	for (i = 0; i < 2; i++)
+		entries[i] = (struct dmanic_list_entry) { i * 16, i * 16, 8 };
 	for (i = 0; i < ARRAY_SIZE(busy); i++) {
 		busy[i] = queue_make(&sharing->node, 64, 64);
 		for (n = 0; n < 64; n++)

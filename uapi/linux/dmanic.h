@@ -456,8 +456,8 @@ struct dmanic_irq_wait {
  * a strided one counts 64 more), and on a link that models costs; -EBUSY when as
  * much is in flight on the device, or has been taken from the queue's ring and
  * is not done (a LIST there is always too much). What is not done after 5 to
- * 10 s, and five more for each 16 MiB that were in flight on the device when it was posted, or before
- * it in its queue, ends with -ECANCELED.
+ * 10 s, and five more for each 16 MiB that were in flight on the device when it
+ * was posted, or before it in its queue, ends with -ECANCELED.
  */
 #define DMANIC_URING_POST_MAX	((1U << 28) - 4096)
 
