@@ -153,7 +153,17 @@ static void frame_corrupt(struct flight *flight)
 	flight->bytes[bit / 8] ^= 1U << bit % 8;
 }
 
-/* One frame of the wire's size, on its way through the network */
+/* One frame of the wire's size onto the cable, once, however many it is for */
+static void frame_leave(struct sim_node *from, u32 length)
+{
+	u64 rate = sim.config.cable ? sim.config.cable : sim.config.rate;
+
+	from->cable_free = from->cable_free > sim.now ? from->cable_free : sim.now;
+	if (sim.config.rate)
+		from->cable_free += (u64)(length + 38) * 1000000000ULL / rate;
+}
+
+/* And through the network to one of them */
 static void frame_travel(struct sim_node *from, u32 to, const u8 *bytes, u32 head_length,
 			 u32 length, bool change)
 {
@@ -161,10 +171,6 @@ static void frame_travel(struct sim_node *from, u32 to, const u8 *bytes, u32 hea
 	struct sim_node *node = &sim.node[to];
 	struct flight *flight;
 
-	from->cable_free = from->cable_free > sim.now ? from->cable_free : sim.now;
-	if (rate)
-		from->cable_free += (u64)(length + 38) * 1000000000ULL /
-				    (sim.config.cable ? sim.config.cable : rate);
 	sim.frames++;
 	if (from->silent || sim.now < from->burst ||
 	    sim_chance(sim.config.drop, 1000000)) {
@@ -205,8 +211,9 @@ static void frame_travel(struct sim_node *from, u32 to, const u8 *bytes, u32 hea
 static void frame_route(struct sim_node *from, const struct dmanic_out *out,
 			const u8 *bytes, u32 head_length, u32 length, bool change)
 {
-	u32 i, to;
+	u32 i;
 
+	frame_leave(from, length);
 	if (out->to != DMANIC_EVERYBODY) {
 		frame_travel(from, out->to, bytes, head_length, length, change);
 		return;
@@ -214,13 +221,6 @@ static void frame_route(struct sim_node *from, const struct dmanic_out *out,
 	for (i = 0; i < 8; i++)
 		SIM_CHECK(bytes[1] == DMANIC_WIRE_HELLO && !bytes[16 + i] && !bytes[40 + i],
 			  "node %u tells everybody a tag, type %u", from->id, bytes[1]);
-	/* A large network has a directory: HELLO says whom it is for */
-	if (sim.config.nodes > 64) {
-		to = bytes[28] << 24 | bytes[29] << 16 | bytes[30] << 8 | bytes[31];
-		if (to < sim.config.nodes)
-			frame_travel(from, to, bytes, head_length, length, change);
-		return;
-	}
 	for (i = 0; i < sim.config.nodes; i++)
 		if (i != from->id)
 			frame_travel(from, i, bytes, head_length, length, change);
