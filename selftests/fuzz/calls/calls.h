@@ -215,8 +215,18 @@ long special_fork(struct state *, const struct description *, const uint64_t *);
 long special_uring(struct state *, const struct description *, const uint64_t *);
 long special_netlink(struct state *, const struct description *, const uint64_t *);
 void special_end(struct state *state);
-bool special_netlink_begin(void);
 void special_thread_end(void);
+
+/* netlink.c */
+bool special_netlink_begin(void);
+void special_netlink_restore(void);
+
+/* request.c */
+struct nlmsghdr;
+struct nlmsghdr *request_make(void *buffer, uint16_t family, const uint64_t *arg);
+struct nlmsghdr *request_restore(void *buffer, uint16_t family, uint32_t turn);
+struct nlmsghdr *request_begin(void *buffer, uint16_t type, uint16_t flags, uint8_t command);
+const char *request_made(uint64_t which);	/* a device of a program, or NULL */
 
 /* cover.c */
 bool cover_open(void);		/* false: this kernel has no KCOV */

@@ -132,6 +132,21 @@ static void devices_there(void)
 	}
 }
 
+/* What a program asked of the control plane is undone, for the next one is to find devices */
+static void restore(const struct program *program)
+{
+	uint32_t asks, i;
+
+	call_find("netlink", &asks);
+	for (i = 0; i < program->nr; i++) {
+		if (program->call[i].which == asks) {
+			special_netlink_restore();
+			devices_there();
+			return;
+		}
+	}
+}
+
 /* ---- one program ---- */
 
 static void child(const struct program *program)
@@ -187,6 +202,8 @@ static uint32_t run(const struct program *program)
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		bad(strsignal(WTERMSIG(status)), program);
 	fuzz.calls = __atomic_load_n(fuzz.state.called, __ATOMIC_RELAXED);
+	if (fuzz.programs % 2 == 0)
+		restore(program);
 	fuzz.programs++;
 	if (!(fuzz.programs % LOOK_EVERY)) {
 		if (tainted())

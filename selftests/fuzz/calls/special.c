@@ -40,16 +40,20 @@ int special_query(int fd, void *query)
 
 /* ---- descriptors ---- */
 
+/* Every other number is a device that a program made, if there is one */
 long special_open(struct state *state, const struct description *is, const uint64_t *arg)
 {
+	const char *name;
 	char path[64];
 	int fd;
 
 	(void)is;
 	if (!state->nr_devices)
 		return -1;
+	name = arg[0] / state->nr_devices % 2 ? request_made(arg[0]) : NULL;
+	errno = 0;
 	snprintf(path, sizeof(path), "/dev/dmanic/%s",
-		 state->device[arg[0] % state->nr_devices]);
+		 name ? name : state->device[arg[0] % state->nr_devices]);
 	fd = open(path, O_CLOEXEC | (arg[1] % 8 == 7 ? O_RDONLY : O_RDWR));
 	if (fd >= 0)
 		run_put(&state->pool[KIND_CONTEXT], (uint64_t)fd);

@@ -144,8 +144,8 @@ static const struct field urings[] = {
 	WORD("wait", KIND_SMALL),
 };
 static const struct field netlinks[] = {
-	WORD("command", KIND_SMALL), WORD("flags", KIND_SMALL), WORD("attributes", KIND_VALUE),
-	WORD("seed", KIND_VALUE), WORD("name", KIND_COUNT),
+	WORD("command", KIND_SMALL), WORD("odd", KIND_SMALL), WORD("choices", KIND_VALUE),
+	WORD("seed", KIND_VALUE), WORD("device", KIND_SMALL),
 };
 
 static void made_segment(struct state *state, int fd, const void *argument)
