@@ -78,6 +78,12 @@ struct call;
  * @nr: of them
  * @run: what is done; NULL: the ioctl
  * @made: after success: what there is now
+ * @makes: a bit for each kind that there is one more of then
+ * @ends: a bit for each kind: the one that it is about is no more
+ * @gives: others may reach what it is about, from then on
+ * @takes_back: until this
+ * @flags: those that there are
+ * @agree: change numbers that do not agree with each other; NULL: all do
  * @inside: the program's own doing: the driver is not called, and it does not count
  */
 struct description {
@@ -90,6 +96,12 @@ struct description {
 	long (*run)(struct state *state, const struct description *is,
 		    const uint64_t *arg);
 	void (*made)(struct state *state, int fd, const void *argument);
+	uint32_t makes;
+	uint32_t ends;
+	bool gives;
+	bool takes_back;
+	uint32_t flags;
+	void (*agree)(const struct description *is, uint64_t *arg);
 	bool inside;
 };
 
@@ -136,7 +148,9 @@ struct ring {
 	uint32_t entries;
 };
 
-/* The newest of a kind; an older one goes when there is no room */
+#define NOTHING	UINT64_MAX
+
+/* The newest of a kind; an older one goes when there is no room. NOTHING: it was not made */
 struct pool {
 	uint32_t nr;
 	uint64_t item[POOL];
@@ -182,7 +196,26 @@ uint32_t call_args(const struct description *is);
 enum kind call_kind(const struct description *is, uint32_t arg);
 const struct description *call_find(const char *name, uint32_t *which);
 
+/* agree.c */
+void agree_segment_create(const struct description *is, uint64_t *arg);
+void agree_segment_export(const struct description *is, uint64_t *arg);
+void agree_connect(const struct description *is, uint64_t *arg);
+void agree_queue_create(const struct description *is, uint64_t *arg);
+void agree_irq_create(const struct description *is, uint64_t *arg);
+void agree_enter(const struct description *is, uint64_t *arg);
+void agree_irq_wait(const struct description *is, uint64_t *arg);
+void agree_post(const struct description *is, uint64_t *arg);
+void agree_dup(const struct description *is, uint64_t *arg);
+void agree_read(const struct description *is, uint64_t *arg);
+void agree_mmap(const struct description *is, uint64_t *arg);
+void agree_mremap(const struct description *is, uint64_t *arg);
+void agree_uring(const struct description *is, uint64_t *arg);
+
 /* run.c */
+#define FILE_KINDS	3U
+extern const enum kind file_kinds[FILE_KINDS];	/* one of these has a KIND_FD */
+enum kind run_file_kind(uint64_t *number);
+uint32_t run_place(const struct pool *pool, uint64_t arg);
 uint64_t run_pick(struct state *state, enum kind kind, uint64_t arg);
 void run_put(struct pool *pool, uint64_t item);
 uint32_t run_add(struct pool *pool);

@@ -74,35 +74,314 @@ static uint64_t number(enum kind kind)
 	}
 }
 
-/* What makes objects, more often than others, or there are none */
-static void make_call(struct call *call)
+/* ---- what there is ---- */
+
+#define NOBODY	0xffU
+
+/**
+ * struct there - objects before a call of a program, if all calls succeed
+ * @nr: of each kind, by now; the newest of these are there
+ * @of: number of the context it belongs to, or NOBODY
+ * @gone: it was ended
+ * @given: to others, and not taken back
+ * @last: the one that was made or used last
+ */
+struct there {
+	uint32_t nr[KINDS];
+	uint8_t of[KINDS][POOL];
+	bool gone[KINDS][POOL];
+	bool given[KINDS][POOL];
+	uint8_t last[KINDS];
+};
+
+static bool is_object(enum kind kind)
 {
-	const struct description *is;
+	return kind >= KIND_CONTEXT && kind != KIND_EVENTFD;
+}
+
+/* Another context does not know it by its number */
+static bool is_of_context(enum kind kind)
+{
+	return kind == KIND_SEGMENT || kind == KIND_HANDLE || kind == KIND_PLACE;
+}
+
+static uint32_t there_nr(const struct there *there, enum kind kind)
+{
+	if (kind == KIND_FD)
+		kind = KIND_CONTEXT;
+	return there->nr[kind] < POOL ? there->nr[kind] : POOL;
+}
+
+/* One that was not ended */
+static bool there_is(const struct there *there, enum kind kind)
+{
 	uint32_t i;
 
-	call->which = grow_below(nr_calls);
-	is = &calls[call->which];
-	if (!is->made && !grow_below(4)) {
-		do {
-			call->which = grow_below(nr_calls);
-			is = &calls[call->which];
-		} while (!is->made);
+	if (kind == KIND_FD)
+		kind = KIND_CONTEXT;
+	for (i = 0; i < there_nr(there, kind); i++)
+		if (!there->gone[kind][i])
+			return true;
+	return false;
+}
+
+/* Number of the context of what has this number */
+static uint8_t there_context(const struct there *there, enum kind kind, uint64_t number)
+{
+	if (!is_object(kind) || (number & AS_IT_IS))
+		return NOBODY;
+	if (kind == KIND_FD)
+		kind = run_file_kind(&number);
+	return there_nr(there, kind) ? there->of[kind][number % there_nr(there, kind)] : NOBODY;
+}
+
+static void there_used(struct there *there, const struct description *is, uint32_t kind,
+		       uint64_t number)
+{
+	bool ends = is->ends >> kind & 1;
+
+	if (kind == KIND_FD)
+		kind = run_file_kind(&number);
+	if (!there_nr(there, kind))
+		return;
+	number %= there_nr(there, kind);
+	there->last[kind] = (uint8_t)number;
+	there->gone[kind][number] |= ends;
+	if (is_of_context(kind) && (is->gives || is->takes_back))
+		there->given[kind][number] = is->gives;
+}
+
+/* A context that is none's copy is its own */
+static void there_made(struct there *there, enum kind kind, uint8_t context)
+{
+	uint8_t at = (uint8_t)(there->nr[kind]++ % POOL);
+
+	there->of[kind][at] = kind == KIND_CONTEXT && context == NOBODY ? at : context;
+	there->gone[kind][at] = false;
+	there->given[kind][at] = false;
+	there->last[kind] = at;
+}
+
+/* What there is behind a call */
+static void there_after(struct there *there, const struct call *call)
+{
+	const struct description *is = &calls[call->which];
+	uint8_t context = there_context(there, is->on, call->arg[0]);
+	uint32_t i, kind;
+
+	for (i = 0; i < call_args(is); i++) {
+		kind = call_kind(is, i);
+		if (is_object(kind) && !(call->arg[i] & AS_IT_IS))
+			there_used(there, is, kind, call->arg[i]);
 	}
+	for (kind = KIND_CONTEXT; kind < KINDS; kind++)
+		if (is->makes >> kind & 1)
+			there_made(there, kind, context);
+}
+
+static void there_before(struct there *there, const struct program *program, uint32_t at)
+{
+	uint32_t i;
+
+	memset(there, 0, sizeof(*there));
+	for (i = 0; i < at; i++)
+		there_after(there, &program->call[i]);
+}
+
+/* ---- which of it ---- */
+
+/* From where on an object is what a call is about */
+enum fits {
+	FITS_NOT,
+	FITS_KIND,
+	FITS_CONTEXT,	/* which knows it */
+	FITS,		/* it was not ended; what is given was not, what is taken back was */
+};
+
+static enum fits fits(const struct there *there, const struct description *is, enum kind kind,
+		      uint32_t at, uint8_t context)
+{
+	if (is_of_context(kind) && there->of[kind][at] != context)
+		return FITS_KIND;
+	if (there->gone[kind][at])
+		return FITS_CONTEXT;
+	if (is_of_context(kind) && (is->gives || is->takes_back) &&
+	    there->given[kind][at] != is->takes_back)
+		return FITS_CONTEXT;
+	return FITS;
+}
+
+/*
+ * One of those that fit best, mostly. The one that was used last is as likely as all others
+ * together: so what was done to it is done to it again, or meets something else.
+ */
+static uint64_t choose(const struct there *there, const struct description *is, enum kind kind,
+		       uint8_t context)
+{
+	enum fits best = grow_below(6) ? FITS : FITS_CONTEXT;
+	uint32_t i, nr = there_nr(there, kind), all = 0, weight;
+	uint64_t found = 0;
+
+	for (; !all && best > FITS_NOT; best--)
+		for (i = 0; i < nr; i++) {
+			if (fits(there, is, kind, i, context) < best)
+				continue;
+			weight = i == there->last[kind] ? nr : 1;
+			all += weight;
+			if (grow_below(all) < weight)
+				found = i;
+		}
+	return found;
+}
+
+static uint64_t choose_file(const struct there *there, const struct description *is)
+{
+	uint32_t which = grow_below(FILE_KINDS);
+
+	if (!there_nr(there, file_kinds[which]))
+		which = 0;
+	return choose(there, is, file_kinds[which], NOBODY) * FILE_KINDS + which;
+}
+
+/* What a number of a call may be */
+static uint64_t number_of(const struct there *there, const struct description *is, uint32_t arg,
+			  uint8_t context)
+{
+	enum kind kind = call_kind(is, arg);
+
+	if (!is_object(kind) || !there_nr(there, kind) || !grow_below(16))
+		return number(kind);
+	return kind == KIND_FD ? choose_file(there, is) : choose(there, is, kind, context);
+}
+
+/* The context has one of each kind that the call takes from it */
+static bool has_all(const struct there *there, const struct description *is, uint8_t context)
+{
+	enum kind kind;
+	uint32_t i, k;
+
+	for (i = 1; i < call_args(is); i++) {
+		kind = call_kind(is, i);
+		if (!is_of_context(kind))
+			continue;
+		for (k = 0; k < there_nr(there, kind); k++)
+			if (fits(there, is, kind, k, context) == FITS)
+				break;
+		if (k == there_nr(there, kind))
+			return false;
+	}
+	return true;
+}
+
+static void make_numbers(const struct there *there, struct call *call)
+{
+	const struct description *is = &calls[call->which];
+	uint8_t context = NOBODY;
+	uint32_t i, tries = 8;
+
 	memset(call->arg, 0, sizeof(call->arg));
+	do {
+		call->arg[0] = number_of(there, is, 0, NOBODY);
+		context = there_context(there, is->on, call->arg[0]);
+	} while (--tries && !has_all(there, is, context));
+	for (i = 1; i < call_args(is); i++)
+		call->arg[i] = number_of(there, is, i, context);
+	if (!grow_below(8))
+		return;
+	for (i = 1; i < call_args(is); i++) {
+		if (call_kind(is, i) == KIND_SIZE || call_kind(is, i) == KIND_ZERO)
+			call->arg[i] = 0;
+		else if (call_kind(is, i) == KIND_FLAGS)
+			call->arg[i] &= is->flags;
+	}
+	if (is->agree)
+		is->agree(is, call->arg);
+}
+
+/* ---- calls ---- */
+
+static bool is_given(const struct there *there)
+{
+	return memchr(there->given, true, sizeof(there->given));
+}
+
+/* A kind that the call takes and there is none of, or KINDS */
+static enum kind misses(const struct there *there, const struct description *is)
+{
+	uint32_t i;
+
 	for (i = 0; i < call_args(is); i++)
-		call->arg[i] = number(call_kind(is, i));
+		if (is_object(call_kind(is, i)) && !there_is(there, call_kind(is, i)))
+			return call_kind(is, i);
+	return is->takes_back && !is_given(there) ? KIND_EXPORT : KINDS;
+}
+
+static uint32_t any_that_makes(enum kind kind)
+{
+	uint32_t i, found = 0, nr = 0;
+
+	if (kind == KIND_FD)
+		kind = KIND_CONTEXT;
+	for (i = 0; i < nr_calls; i++)
+		if (calls[i].makes >> kind & 1 && !grow_below(++nr))
+			found = i;
+	return found;
+}
+
+/* Something of what there is none of, sooner or later */
+static uint32_t any_that_is_missed(const struct there *there)
+{
+	uint32_t kind, found = KINDS, nr = 0;
+
+	for (kind = KIND_CONTEXT; kind < KINDS; kind++)
+		if (kind != KIND_FD && is_object(kind) && !there_is(there, kind) &&
+		    !grow_below(++nr))
+			found = kind;
+	return found == KINDS ? grow_below(nr_calls) : any_that_makes(found);
+}
+
+/* What has nothing to be about makes place for what makes that, mostly */
+static void make_call(const struct there *there, struct call *call)
+{
+	enum kind missed;
+
+	call->which = grow_below(3) ? grow_below(nr_calls) : any_that_is_missed(there);
+	while (grow_below(16)) {
+		missed = misses(there, &calls[call->which]);
+		if (missed == KINDS)
+			break;
+		call->which = any_that_makes(missed);
+	}
+	make_numbers(there, call);
+}
+
+/* Once more what was done a moment ago, with the same numbers */
+static void make_again(const struct program *program, uint32_t at, struct call *call)
+{
+	*call = program->call[at - 1 - grow_below(at < 4 ? at : 4)];
 }
 
 void grow_make(struct program *program)
 {
+	struct there there = { };
+	struct call *call;
 	uint32_t i;
 
 	memset(program, 0, sizeof(*program));
 	program->nr = 2 + grow_below(PROGRAM_CALLS - 1);
-	program->alone = grow_below(2) ? program->nr : grow_below(program->nr);
-	for (i = 0; i < program->nr; i++)
-		make_call(&program->call[i]);
-	call_find("open", &program->call[0].which);
+	program->alone = program->nr / 2 + grow_below(program->nr);
+	for (i = 0; i < program->nr; i++) {
+		call = &program->call[i];
+		if (i && !grow_below(8)) {
+			make_again(program, i, call);
+		} else if (i) {
+			make_call(&there, call);
+		} else {
+			call_find("open", &call->which);
+			make_numbers(&there, call);
+		}
+		there_after(&there, call);
+	}
 }
 
 static void insert(struct program *program, uint32_t at, const struct call *call)
@@ -145,6 +424,7 @@ static bool end_at_edge(struct call *call, const struct description *is)
 static void change_number(struct program *program)
 {
 	const struct description *is;
+	struct there there;
 	struct call *call;
 	uint32_t at = 0, i;
 
@@ -155,6 +435,7 @@ static void change_number(struct program *program)
 		at -= call_args(&calls[program->call[i].which]);
 	call = &program->call[i];
 	is = &calls[call->which];
+	there_before(&there, program, i);
 
 	if (grow_below(2) && end_at_edge(call, is))
 		return;
@@ -172,7 +453,8 @@ static void change_number(struct program *program)
 			call->arg[at] |= AS_IT_IS;
 		break;
 	default:
-		call->arg[at] = number(call_kind(is, at));
+		call->arg[at] = number_of(&there, is, at,
+					  there_context(&there, is->on, call->arg[0]));
 	}
 }
 
@@ -184,27 +466,32 @@ static void change_number(struct program *program)
 void grow_change(struct program *program, const struct program *other)
 {
 	uint32_t times = 1 + grow_below(4), at, from;
+	struct there there;
 	struct call call;
 
 	while (times--) {
 		at = grow_below(program->nr);
-		switch (grow_below(8)) {
+		switch (grow_below(10)) {
 		case 0:
-			make_call(&call);
+		case 1:
+			there_before(&there, program, at);
+			make_call(&there, &call);
 			insert(program, at < PROGRAM_CALLS - 1 ? at : at - 1, &call);
 			break;
-		case 1:
+		case 2:
 			if (program->nr > 2) {
 				memmove(&program->call[at], &program->call[at + 1],
 					(program->nr - at - 1) * sizeof(call));
 				program->nr--;
 			}
 			break;
-		case 2:
-			call = program->call[grow_below(program->nr)];
+		case 3:
+			/* Anywhere, or at once again */
+			from = grow_below(2) ? at : grow_below(program->nr);
+			call = program->call[from];
 			insert(program, at < PROGRAM_CALLS - 1 ? at : at - 1, &call);
 			break;
-		case 3:
+		case 4:
 			/* In place of some of it, or behind it */
 			from = grow_below(other->nr);
 			at = grow_below(2) ? at : program->nr;
@@ -212,7 +499,7 @@ void grow_change(struct program *program, const struct program *other)
 				program->call[at++] = other->call[from++];
 			program->nr = at > program->nr ? at : program->nr;
 			break;
-		case 4:
+		case 5:
 			program->alone = grow_below(2) ? PROGRAM_CALLS : grow_below(program->nr);
 			break;
 		default:

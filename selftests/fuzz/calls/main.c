@@ -286,7 +286,7 @@ static const struct program *any_kept(void)
 
 static void next(struct program *program)
 {
-	if (!fuzz.nr_kept || !grow_below(8)) {
+	if (!fuzz.nr_kept || !grow_below(4)) {
 		grow_make(program);
 		return;
 	}

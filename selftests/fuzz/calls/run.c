@@ -78,22 +78,41 @@ void run_put(struct pool *pool, uint64_t item)
 	pool->item[run_add(pool)] = item;
 }
 
+const enum kind file_kinds[FILE_KINDS] = { KIND_CONTEXT, KIND_QUEUE, KIND_IRQ };
+
+/* Of a KIND_FD: what it is; @number becomes that of one of these */
+enum kind run_file_kind(uint64_t *number)
+{
+	enum kind kind = file_kinds[*number % FILE_KINDS];
+
+	*number /= FILE_KINDS;
+	return kind;
+}
+
+/* Place of the number @arg, or of the next one that was made and is there; POOL: none is */
+uint32_t run_place(const struct pool *pool, uint64_t arg)
+{
+	uint32_t nr = __atomic_load_n(&pool->nr, __ATOMIC_RELAXED), i, at;
+
+	nr = nr < POOL ? nr : POOL;
+	for (i = 0; i < nr; i++) {
+		at = (uint32_t)((arg % nr + i) % nr);
+		if (__atomic_load_n(&pool->item[at], __ATOMIC_RELAXED) != NOTHING)
+			return at;
+	}
+	return POOL;
+}
+
 uint64_t run_pick(struct state *state, enum kind kind, uint64_t arg)
 {
-	static const enum kind files[] = { KIND_CONTEXT, KIND_QUEUE, KIND_IRQ };
-	const struct pool *pool = &state->pool[kind];
-	uint32_t nr;
+	const struct pool *pool;
+	uint32_t at;
 
 	if (arg & AS_IT_IS)
 		return arg & ~AS_IT_IS;
-	if (kind == KIND_FD) {
-		pool = &state->pool[files[arg % 3]];
-		arg /= 3;
-	}
-	nr = __atomic_load_n(&pool->nr, __ATOMIC_RELAXED);
-	if (!nr)
-		return kind < KIND_CONTEXT ? arg : UINT64_MAX;
-	return pool->item[arg % (nr < POOL ? nr : POOL)];
+	pool = &state->pool[kind == KIND_FD ? run_file_kind(&arg) : kind];
+	at = run_place(pool, arg);
+	return at < POOL ? pool->item[at] : NOTHING;
 }
 
 /* ---- arguments ---- */
@@ -205,6 +224,16 @@ static long run_ioctl(struct state *state, const struct description *is, const u
 	return ret;
 }
 
+/* So that the numbers of others do not depend on what fails */
+static void made_nothing(struct state *state, const struct description *is)
+{
+	uint32_t kind;
+
+	for (kind = KIND_CONTEXT; kind < KINDS; kind++)
+		if (is->makes >> kind & 1)
+			run_put(&state->pool[kind], NOTHING);
+}
+
 /**
  * run_one() - one call
  * @state: what there is
@@ -219,6 +248,8 @@ long run_one(struct state *state, const struct description *is, const uint64_t *
 
 	errno = 0;
 	ret = is->run ? is->run(state, is, arg) : run_ioctl(state, is, arg);
+	if (ret < 0)
+		made_nothing(state, is);
 	/* It reached nobody */
 	if (!is->inside && (ret >= 0 || (errno && errno != EBADF)))
 		__atomic_fetch_add(state->called, 1, __ATOMIC_RELAXED);

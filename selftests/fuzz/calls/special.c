@@ -65,25 +65,26 @@ long special_open(struct state *state, const struct description *is, const uint6
 /* Of all of these kinds: who has the number may have another object soon */
 long special_close(struct state *state, const struct description *is, const uint64_t *arg)
 {
-	static const enum kind files[] = { KIND_CONTEXT, KIND_QUEUE, KIND_IRQ };
-	struct pool *pool = &state->pool[files[arg[0] % 3]];
-	uint32_t nr = pool->nr < POOL ? pool->nr : POOL;
-	uint64_t fd;
+	uint64_t number = arg[0], fd;
+	struct pool *pool = &state->pool[run_file_kind(&number)];
+	uint32_t at = run_place(pool, number);
 
 	(void)is;
-	if (!nr)
+	if (at == POOL)
 		return -1;
 	/* Once: it may be somebody else's by then */
-	fd = __atomic_exchange_n(&pool->item[arg[0] / 3 % nr], UINT64_MAX, __ATOMIC_RELAXED);
-	return fd == UINT64_MAX ? -1 : close((int)fd);
+	fd = __atomic_exchange_n(&pool->item[at], NOTHING, __ATOMIC_RELAXED);
+	return fd == NOTHING ? -1 : close((int)fd);
 }
 
 long special_dup(struct state *state, const struct description *is, const uint64_t *arg)
 {
 	int fd = fcntl(on_fd(state, is, arg), F_DUPFD_CLOEXEC, 3);
+	uint64_t number = arg[0];
 
 	if (fd >= 0)
-		run_put(&state->pool[KIND_CONTEXT], (uint64_t)fd);
+		run_put(&state->pool[KIND_CONTEXT],
+			run_file_kind(&number) == KIND_CONTEXT ? (uint64_t)fd : NOTHING);
 	return fd;
 }
 
@@ -252,9 +253,9 @@ void special_ring(struct state *state, enum kind kind, int fd, uint64_t bytes, u
 static const struct ring *ring_of(struct state *state, enum kind kind, uint64_t arg)
 {
 	const struct ring *rings = kind == KIND_IRQ ? state->irq : state->queue;
-	uint32_t nr = state->pool[kind].nr;
+	uint32_t at = run_place(&state->pool[kind], arg);
 
-	return nr ? &rings[arg % (nr < POOL ? nr : POOL)] : NULL;
+	return at < POOL ? &rings[at] : NULL;
 }
 
 static bool put_u32(uint8_t *to, uint32_t value)

@@ -45,7 +45,7 @@ static const struct field connect[] = {
 	FIELD(dmanic_connect, size, KIND_SIZE),
 	FIELD(dmanic_connect, flags, KIND_FLAGS),
 	FIELD(dmanic_connect, node, KIND_SMALL),
-	FIELD(dmanic_connect, id, KIND_SEGMENT),
+	FIELD(dmanic_connect, id, KIND_SMALL),
 	FIELD(dmanic_connect, secret[0], KIND_ZERO),
 	FIELD(dmanic_connect, timeout_ns, KIND_TIME),
 	FIELD(dmanic_connect, name, KIND_NAME),
@@ -154,8 +154,7 @@ static void made_segment(struct state *state, int fd, const void *argument)
 
 	(void)fd;
 	run_put(&state->pool[KIND_SEGMENT], create->id);
-	if (create->mmap_offset)
-		run_put(&state->pool[KIND_PLACE], create->mmap_offset);
+	run_put(&state->pool[KIND_PLACE], create->mmap_offset ? create->mmap_offset : NOTHING);
 }
 
 static uint32_t node_of(int fd)
@@ -179,8 +178,8 @@ static void made_handle(struct state *state, int fd, const void *argument)
 
 	(void)fd;
 	run_put(&state->pool[KIND_HANDLE], connect_done->handle);
-	if (connect_done->mmap_offset)
-		run_put(&state->pool[KIND_PLACE], connect_done->mmap_offset);
+	run_put(&state->pool[KIND_PLACE],
+		connect_done->mmap_offset ? connect_done->mmap_offset : NOTHING);
 }
 
 static void made_queue(struct state *state, int fd, const void *argument)
@@ -205,45 +204,55 @@ static void made_irq(struct state *state, int fd, const void *argument)
 	.name = #call, .on = KIND_##what, .number = DMANIC_IOC_##cmd,	\
 	ARGUMENT(type)
 #define SPECIAL(call, what)	.name = #call, .on = KIND_##what, .run = special_##call
+#define KIND(what)		(1U << KIND_##what)
+#define AGREES(call)		.agree = agree_##call
 
 const struct description calls[] = {
 	{ IOCTL(query, CONTEXT, QUERY, dmanic_query), FIELDS(query) },
 	{ IOCTL(segment_create, CONTEXT, SEGMENT_CREATE, dmanic_segment_create),
-	  FIELDS(segment_create), .made = made_segment },
+	  FIELDS(segment_create), .made = made_segment, .makes = KIND(SEGMENT) | KIND(PLACE),
+	  .flags = DMANIC_SEGMENT_USER_MEMORY, AGREES(segment_create) },
 	{ IOCTL(segment_destroy, CONTEXT, SEGMENT_DESTROY, dmanic_segment_id),
-	  FIELDS(segment_id) },
+	  FIELDS(segment_id), .ends = KIND(SEGMENT) },
 	{ IOCTL(segment_export, CONTEXT, SEGMENT_EXPORT, dmanic_segment_export),
-	  FIELDS(segment_export), .made = made_export },
+	  FIELDS(segment_export), .made = made_export, .makes = KIND(EXPORT), .gives = true,
+	  AGREES(segment_export) },
 	{ IOCTL(segment_revoke, CONTEXT, SEGMENT_REVOKE, dmanic_segment_id),
-	  FIELDS(segment_id) },
+	  FIELDS(segment_id), .takes_back = true },
 	{ IOCTL(connect, CONTEXT, CONNECT, dmanic_connect), FIELDS(connect),
-	  .made = made_handle },
-	{ IOCTL(disconnect, CONTEXT, DISCONNECT, dmanic_disconnect), FIELDS(disconnect) },
+	  .made = made_handle, .makes = KIND(HANDLE) | KIND(PLACE),
+	  .flags = DMANIC_CONNECT_BY_NAME | DMANIC_CONNECT_IRQ, AGREES(connect) },
+	{ IOCTL(disconnect, CONTEXT, DISCONNECT, dmanic_disconnect), FIELDS(disconnect),
+	  .ends = KIND(HANDLE) },
 	{ IOCTL(queue_create, CONTEXT, QUEUE_CREATE, dmanic_queue_create),
-	  FIELDS(queue_create), .made = made_queue },
+	  FIELDS(queue_create), .made = made_queue, .makes = KIND(QUEUE) | KIND(MAP),
+	  .flags = DMANIC_QUEUE_POLL_THREAD, AGREES(queue_create) },
 	{ IOCTL(irq_create, CONTEXT, IRQ_CREATE, dmanic_irq_create), FIELDS(irq_create),
-	  .made = made_irq },
+	  .made = made_irq, .makes = KIND(IRQ) | KIND(MAP) | KIND(EXPORT),
+	  .flags = DMANIC_IRQ_STRICT, AGREES(irq_create) },
 	{ IOCTL(news_eventfd, CONTEXT, NEWS_EVENTFD, dmanic_news_eventfd),
 	  FIELDS(news_eventfd) },
-	{ IOCTL(enter, QUEUE, ENTER, dmanic_enter), FIELDS(enter) },
-	{ IOCTL(irq_wait, IRQ, IRQ_WAIT, dmanic_irq_wait), FIELDS(irq_wait) },
-	{ SPECIAL(post, QUEUE), ARGUMENT(dmanic_sqe), FIELDS(sqe), .inside = true },
+	{ IOCTL(enter, QUEUE, ENTER, dmanic_enter), FIELDS(enter), AGREES(enter) },
+	{ IOCTL(irq_wait, IRQ, IRQ_WAIT, dmanic_irq_wait), FIELDS(irq_wait),
+	  AGREES(irq_wait) },
+	{ SPECIAL(post, QUEUE), ARGUMENT(dmanic_sqe), FIELDS(sqe), .inside = true,
+	  .flags = DMANIC_SQE_FENCE | DMANIC_SQE_NOTIFY | DMANIC_SQE_SILENT, AGREES(post) },
 	{ SPECIAL(poke, FD), FIELDS(pokes), .inside = true },
 	{ SPECIAL(reap, QUEUE), .inside = true },
-	{ SPECIAL(open, SMALL), FIELDS(opens) },
-	{ SPECIAL(close, FD) },
-	{ SPECIAL(dup, FD), .inside = true },
+	{ SPECIAL(open, SMALL), FIELDS(opens), .makes = KIND(CONTEXT), .flags = UINT32_MAX },
+	{ SPECIAL(close, FD), .ends = KIND(FD) },
+	{ SPECIAL(dup, FD), .inside = true, .makes = KIND(CONTEXT), AGREES(dup) },
 	{ SPECIAL(any, FD), FIELDS(anys) },
-	{ SPECIAL(mmap, FD), FIELDS(mmaps) },
-	{ SPECIAL(munmap, MAP), FIELDS(parts) },
-	{ SPECIAL(mremap, MAP), FIELDS(parts) },
+	{ SPECIAL(mmap, FD), FIELDS(mmaps), .makes = KIND(MAP), AGREES(mmap) },
+	{ SPECIAL(munmap, MAP), FIELDS(parts), .ends = KIND(MAP) },
+	{ SPECIAL(mremap, MAP), FIELDS(parts), .makes = KIND(MAP), AGREES(mremap) },
 	{ SPECIAL(madvise, MAP), FIELDS(madvises) },
 	{ SPECIAL(touch, MAP), FIELDS(touches), .inside = true },
-	{ SPECIAL(read, FD), FIELDS(counts) },
+	{ SPECIAL(read, FD), FIELDS(counts), AGREES(read) },
 	{ SPECIAL(poll, FD), FIELDS(times) },
 	{ SPECIAL(pause, VALUE), FIELDS(times), .inside = true },
 	{ SPECIAL(fork, FD), FIELDS(counts), .inside = true },
-	{ SPECIAL(uring, FD), FIELDS(urings) },
+	{ SPECIAL(uring, FD), FIELDS(urings), AGREES(uring) },
 	{ SPECIAL(netlink, VALUE), FIELDS(netlinks) },
 };
 
