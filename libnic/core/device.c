@@ -3,13 +3,15 @@
  * device.c - finding, opening and asking a device
  *
  * A context is a file descriptor and what the device said about itself when
- * it was opened. It is never written afterwards, so threads may share it.
+ * it was opened, which is never written afterwards, so threads may share it; and a
+ * list of what goes with it.
  */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "internal.h"
 
@@ -95,6 +97,8 @@ static int fail_open(int err, const char *path)
 {
 	switch (err) {
 	case ENOENT:
+	case EISDIR:
+	case ENOTDIR:
 		return fail_missing(path);
 	case EACCES:
 	case EPERM:
@@ -208,6 +212,7 @@ int nic_open(const char *name, struct nic_ctx **ctx)
 		goto err_close;
 	}
 	fill_info(&new->info, &arg);
+	pthread_mutex_init(&new->lock, NULL);
 	new->spin_ns = spin_ns();
 	new->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
 	*ctx = new;
@@ -220,11 +225,44 @@ err_free:
 	return ret;
 }
 
+void nic_part_add(struct nic_ctx *ctx, struct nic_part *part)
+{
+	part->ctx = ctx;
+	pthread_mutex_lock(&ctx->lock);
+	part->next = ctx->parts;
+	part->link = &ctx->parts;
+	if (part->next)
+		part->next->link = &part->next;
+	ctx->parts = part;
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+void nic_part_remove(struct nic_part *part)
+{
+	pthread_mutex_t *lock = &part->ctx->lock;
+
+	pthread_mutex_lock(lock);
+	*part->link = part->next;
+	if (part->next)
+		part->next->link = part->link;
+	pthread_mutex_unlock(lock);
+	if (part->mapped)
+		munmap(part->start, part->mapped);
+}
+
+/* A mapping has a reference to the file: the driver ends what is left when all are gone */
 void nic_close(struct nic_ctx *ctx)
 {
+	struct nic_part *part;
+
 	if (!ctx)
 		return;
+	while ((part = ctx->parts)) {
+		nic_part_remove(part);
+		free(part);
+	}
 	close(ctx->fd);
+	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
 }
 

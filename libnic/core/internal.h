@@ -12,6 +12,7 @@
 #define LIBNIC_INTERNAL_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <nic.h>
@@ -20,29 +21,48 @@
 #define NIC_SECOND	1000000000ULL
 
 /**
+ * struct nic_part - what goes with a context, first in each object that does
+ * @ctx: the context
+ * @next: another one of it, or NULL
+ * @link: what points to this one
+ * @start: a mapping of the device, which would keep that open
+ * @mapped: its bytes; zero: there is none
+ */
+struct nic_part {
+	struct nic_ctx *ctx;
+	struct nic_part *next;
+	struct nic_part **link;
+	void *start;
+	uint64_t mapped;
+};
+
+/**
  * struct nic_ctx - an open device
  * @fd: of the device
  * @spin_ns: longest polling before a sleep; zero: never poll
  * @serial: tells contexts apart, also when one has the address of an old one
  * @info: as it was when the device was opened
+ * @lock: of @parts; nothing else is written once it is open
+ * @parts: segments and connections
  */
 struct nic_ctx {
 	int fd;
 	uint32_t spin_ns;
 	uint64_t serial;
 	struct nic_info info;
+	pthread_mutex_t lock;
+	struct nic_part *parts;
 };
 
 struct nic_segment {
-	struct nic_ctx *ctx;
+	struct nic_part part;	/* no mapping: the program's memory */
 	void *addr;
 	uint64_t bytes;
-	uint64_t mapped;	/* bytes to unmap; zero: the program's memory */
 	uint32_t id;
 };
 
 struct nic_remote {
-	struct nic_ctx *ctx;
+	struct nic_part part;
 	uint64_t bytes;
 	uint64_t mmap_offset;	/* zero: cannot be mapped */
 	uint32_t node;
@@ -66,6 +86,13 @@ static inline bool nic_power_of_two(uint64_t n)
 {
 	return n && !(n & (n - 1));
 }
+
+/* ---- device.c ---- */
+
+/* From now on it goes with @ctx */
+void nic_part_add(struct nic_ctx *ctx, struct nic_part *part);
+/* It goes by itself: unmapped, not freed */
+void nic_part_remove(struct nic_part *part);
 
 /* ---- error.c ---- */
 

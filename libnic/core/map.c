@@ -33,7 +33,7 @@ static int fail_map(const struct nic_remote *remote, int ret, uint64_t offset,
 {
 	char size[NIC_SIZE_MAX];
 
-	return nic_fail(remote->ctx, ret, map_cause(remote, ret),
+	return nic_fail(remote->part.ctx, ret, map_cause(remote, ret),
 			"map %s at %llu of a segment of node %u",
 			nic_size_text(size, bytes), (unsigned long long)offset,
 			remote->node);
@@ -53,7 +53,7 @@ int nic_map_remote(const struct nic_remote *remote, uint64_t offset,
 	if (remote->rights & NIC_WRITE)
 		prot |= PROT_WRITE;
 	start = mmap(NULL, skip + bytes, prot, MAP_SHARED | MAP_POPULATE,
-		     remote->ctx->fd,
+		     remote->part.ctx->fd,
 		     (off_t)(remote->mmap_offset + offset - skip));
 	if (start == MAP_FAILED)
 		return fail_map(remote, -errno, offset, bytes);

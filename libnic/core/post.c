@@ -4,12 +4,18 @@
  */
 #include "queue.h"
 
+#define CANNOT_POST	"cannot post: "
 #define AHEAD		16U	/* entries, see will_write() */
 
 static int fail_flags(const struct nic_queue *queue)
 {
 	return nic_fail_text(queue->ctx, -EINVAL,
-			     "cannot post: flags are NIC_FENCE and NIC_SILENT");
+			     CANNOT_POST "flags are NIC_FENCE and NIC_SILENT");
+}
+
+static int fail_context(const struct nic_queue *queue)
+{
+	return nic_fail_text(queue->ctx, -EINVAL, CANNOT_POST NIC_OTHER_CONTEXT);
 }
 
 /*
@@ -82,6 +88,8 @@ post_move(struct nic_queue *queue, uint8_t opcode, const struct nic_segment *seg
 		.length = bytes,
 	};
 
+	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part))
+		return fail_context(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }
 
@@ -121,6 +129,9 @@ int nic_post_put_notify(struct nic_queue *queue, const struct nic_segment *seg,
 		.payload = payload,
 	};
 
+	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part) ||
+	    !nic_queue_has(queue, &irq->part))
+		return fail_context(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }
 
@@ -147,6 +158,9 @@ static int post_strided(struct nic_queue *queue, uint8_t opcode,
 		.payload = payload,
 	};
 
+	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part) ||
+	    (irq && !nic_queue_has(queue, &irq->part)))
+		return fail_context(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }
 
@@ -183,7 +197,7 @@ int nic_post_get_strided(struct nic_queue *queue, const struct nic_segment *seg,
 static int fail_list(const struct nic_queue *queue)
 {
 	return nic_fail_text(queue->ctx, -EINVAL,
-			     "cannot post: a list begins at a multiple of 8 bytes, below 32 GiB");
+			     CANNOT_POST NIC_LIST_BEGINS);
 }
 
 static int post_list(struct nic_queue *queue, uint32_t direction,
@@ -205,6 +219,9 @@ static int post_list(struct nic_queue *queue, uint32_t direction,
 
 	if (!nic_list_fits(list))
 		return fail_list(queue);
+	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part) ||
+	    (list->seg && !nic_queue_has(queue, &list->seg->part)))
+		return fail_context(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }
 
@@ -239,6 +256,8 @@ post_atomic(struct nic_queue *queue, uint8_t opcode, const struct nic_remote *re
 		.payload = operand,
 	};
 
+	if (!nic_queue_has(queue, &remote->part))
+		return fail_context(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }
 
@@ -275,5 +294,7 @@ int nic_post_notify(struct nic_queue *queue, const struct nic_remote *irq,
 		.payload = payload,
 	};
 
+	if (!nic_queue_has(queue, &irq->part))
+		return fail_context(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }

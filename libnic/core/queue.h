@@ -34,6 +34,18 @@ struct nic_queue {
 	size_t map_bytes;
 };
 
+/* Numbers of one context mean something else, or nothing, in another one */
+static inline bool nic_queue_has(const struct nic_queue *queue,
+				 const struct nic_part *part)
+{
+	return __builtin_expect(part->ctx == queue->ctx, 1);
+}
+
+/* What is wrong with an operation, behind what cannot be done */
+#define NIC_OTHER_CONTEXT \
+	"the segment or connection belongs to another context than the queue; each context makes its own"
+#define NIC_LIST_BEGINS	"a list begins at a multiple of 8 bytes, below 32 GiB"
+
 /* Why there is no entry to fill; -EAGAIN */
 int nic_queue_fail_full(const struct nic_queue *queue);
 

@@ -3,7 +3,7 @@
  * segment.c - memory that the device may touch, and connections to that of
  * other nodes
  *
- * Both are written once, when they are made. The driver keeps what matters
+ * Both are written when they are made. The driver keeps what matters
  * (pages, rights, keys); here is only how to name it.
  */
 #include <stdio.h>
@@ -60,9 +60,9 @@ static int segment_create(struct nic_ctx *ctx,
 		fail_create(ctx, ret, arg);
 		goto err_free;
 	}
-	new->ctx = ctx;
 	new->bytes = arg->length;
 	new->id = arg->id;
+	nic_part_add(ctx, &new->part);
 	*seg = new;
 	return 0;
 
@@ -80,28 +80,27 @@ int nic_segment_alloc(struct nic_ctx *ctx, uint64_t bytes,
 	};
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	char size[NIC_SIZE_MAX];
+	uint64_t mapped = (bytes + page - 1) / page * page;
 	struct nic_segment *new;
+	void *start;
 	int ret;
 
 	ret = segment_create(ctx, &arg, &new);
 	if (ret)
 		return ret;
-	new->mapped = (bytes + page - 1) / page * page;
-	new->addr = mmap(NULL, new->mapped, PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_POPULATE, ctx->fd,
-			 (off_t)arg.mmap_offset);
-	if (new->addr == MAP_FAILED) {
+	start = mmap(NULL, mapped, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_POPULATE, ctx->fd, (off_t)arg.mmap_offset);
+	if (start == MAP_FAILED) {
 		ret = nic_fail(ctx, -errno, NULL, "map a segment of %s",
 			       nic_size_text(size, bytes));
-		goto err_destroy;
+		nic_segment_free(new);
+		return ret;
 	}
+	new->part.start = start;
+	new->part.mapped = mapped;
+	new->addr = start;
 	*seg = new;
 	return 0;
-
-err_destroy:
-	segment_ioctl(ctx, DMANIC_IOC_SEGMENT_DESTROY, new->id);
-	free(new);
-	return ret;
 }
 
 int nic_segment_register(struct nic_ctx *ctx, void *addr, uint64_t bytes,
@@ -126,9 +125,8 @@ void nic_segment_free(struct nic_segment *seg)
 	if (!seg)
 		return;
 	/* A mapping keeps its pages, so the order does not matter to others. */
-	segment_ioctl(seg->ctx, DMANIC_IOC_SEGMENT_DESTROY, seg->id);
-	if (seg->mapped)
-		munmap(seg->addr, seg->mapped);
+	segment_ioctl(seg->part.ctx, DMANIC_IOC_SEGMENT_DESTROY, seg->id);
+	nic_part_remove(&seg->part);
 	free(seg);
 }
 
@@ -160,24 +158,24 @@ int nic_segment_export(struct nic_segment *seg, unsigned int rights,
 	int ret;
 
 	if (!rights || rights & ~(NIC_READ | NIC_WRITE | NIC_ATOMIC))
-		return nic_fail(seg->ctx, -EINVAL,
+		return nic_fail(seg->part.ctx, -EINVAL,
 				"rights are NIC_READ, NIC_WRITE, NIC_ATOMIC, at least one",
 				"export segment %u with rights %#x", seg->id,
 				rights);
 	if (name) {
-		ret = nic_name_copy(seg->ctx, arg.name, name);
+		ret = nic_name_copy(seg->part.ctx, arg.name, name);
 		if (ret)
 			return ret;
 	}
 	if (name && secret)
 		memcpy(arg.secret, secret, sizeof(arg.secret));
-	ret = nic_ioctl(seg->ctx->fd, DMANIC_IOC_SEGMENT_EXPORT, &arg);
+	ret = nic_ioctl(seg->part.ctx->fd, DMANIC_IOC_SEGMENT_EXPORT, &arg);
 	if (ret == -EEXIST)
 		cause = "it is exported already; revoke it first";
 	if (ret == -EEXIST && name)
 		cause = "it is exported already (revoke it), or the name is taken (choose another)";
 	if (ret)
-		return nic_fail(seg->ctx, ret, cause, "export segment %u as \"%s\"",
+		return nic_fail(seg->part.ctx, ret, cause, "export segment %u as \"%s\"",
 				seg->id, name ? name : "");
 	if (key)
 		*key = arg.key;
@@ -188,9 +186,9 @@ int nic_segment_revoke(struct nic_segment *seg)
 {
 	int ret;
 
-	ret = segment_ioctl(seg->ctx, DMANIC_IOC_SEGMENT_REVOKE, seg->id);
+	ret = segment_ioctl(seg->part.ctx, DMANIC_IOC_SEGMENT_REVOKE, seg->id);
 	if (ret)
-		return nic_fail(seg->ctx, ret,
+		return nic_fail(seg->part.ctx, ret,
 				ret == -ENOENT ? "it is not exported" : NULL,
 				"revoke segment %u", seg->id);
 	return 0;
@@ -269,12 +267,12 @@ static int connect_to(struct nic_ctx *ctx, struct dmanic_connect *arg,
 		fail_connect(ctx, ret, arg);
 		goto err_free;
 	}
-	new->ctx = ctx;
 	new->bytes = arg->length;
 	new->mmap_offset = arg->mmap_offset;
 	new->node = arg->node;
 	new->handle = arg->handle;
 	new->rights = arg->rights;
+	nic_part_add(ctx, &new->part);
 	*remote = new;
 	return 0;
 
@@ -349,7 +347,8 @@ void nic_disconnect(struct nic_remote *remote)
 	if (!remote)
 		return;
 	arg.handle = remote->handle;
-	nic_ioctl(remote->ctx->fd, DMANIC_IOC_DISCONNECT, &arg);
+	nic_ioctl(remote->part.ctx->fd, DMANIC_IOC_DISCONNECT, &arg);
+	nic_part_remove(&remote->part);
 	free(remote);
 }
 

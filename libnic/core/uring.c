@@ -8,7 +8,7 @@
  */
 #include <string.h>
 #include <nic_uring.h>
-#include "internal.h"
+#include "queue.h"
 
 #define URING_CMD	46	/* IORING_OP_URING_CMD */
 
@@ -100,16 +100,21 @@ uint64_t nic_uring_result(const struct io_uring_cqe *cqe)
 
 /* ---- operations ---- */
 
-static int fail_flags(const struct nic_ctx *ctx)
+#define CANNOT_PREPARE	"cannot prepare an entry: "
+
+static int fail_flags(const struct nic_queue *queue)
 {
-	return nic_fail_text(ctx, -EINVAL,
-			     "cannot prepare an entry: the only flag is NIC_FENCE");
+	return nic_fail_text(queue->ctx, -EINVAL, CANNOT_PREPARE "the only flag is NIC_FENCE");
 }
 
-/* @ctx: the queue's */
+static int fail_context(const struct nic_queue *queue)
+{
+	return nic_fail_text(queue->ctx, -EINVAL, CANNOT_PREPARE NIC_OTHER_CONTEXT);
+}
+
 static inline __attribute__((always_inline)) int
-prep_post(void *sqe, const struct nic_queue *queue, const struct nic_ctx *ctx,
-	  const struct dmanic_sqe *op, unsigned int flags)
+prep_post(void *sqe, const struct nic_queue *queue, const struct dmanic_sqe *op,
+	  unsigned int flags)
 {
 	struct entry_large large = {
 		.entry = {
@@ -121,7 +126,7 @@ prep_post(void *sqe, const struct nic_queue *queue, const struct nic_ctx *ctx,
 	};
 
 	if (__builtin_expect(flags & ~NIC_FENCE, 0))
-		return fail_flags(ctx);
+		return fail_flags(queue);
 	large.op.flags |= (__u8)flags;
 	memcpy(sqe, &large, sizeof(large));
 	return 0;
@@ -131,8 +136,7 @@ int nic_uring_prep_nop(void *sqe, const struct nic_queue *queue, unsigned int fl
 {
 	const struct dmanic_sqe op = { .opcode = DMANIC_OP_NOP };
 
-	/* Only queue.c knows the context, and there is no other object */
-	return prep_post(sqe, queue, NULL, &op, flags);
+	return prep_post(sqe, queue, &op, flags);
 }
 
 static inline __attribute__((always_inline)) struct dmanic_sqe
@@ -157,7 +161,9 @@ prep_move(void *sqe, const struct nic_queue *queue, uint8_t opcode,
 	struct dmanic_sqe op = op_move(opcode, seg, offset, remote, remote_offset);
 
 	op.length = bytes;
-	return prep_post(sqe, queue, seg->ctx, &op, flags);
+	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part))
+		return fail_context(queue);
+	return prep_post(sqe, queue, &op, flags);
 }
 
 int nic_uring_prep_put(void *sqe, const struct nic_queue *queue,
@@ -192,7 +198,10 @@ int nic_uring_prep_put_notify(void *sqe, const struct nic_queue *queue,
 	op.length = bytes;
 	op.notify = irq->handle;
 	op.payload = payload;
-	return prep_post(sqe, queue, seg->ctx, &op, flags);
+	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part) ||
+	    !nic_queue_has(queue, &irq->part))
+		return fail_context(queue);
+	return prep_post(sqe, queue, &op, flags);
 }
 
 /* @irq: raised with @payload when all is placed; NULL: none */
@@ -212,7 +221,10 @@ static int prep_strided(void *sqe, const struct nic_queue *queue, uint8_t opcode
 	op.count = stride->count;
 	op.local_stride = stride->local_stride;
 	op.remote_stride = stride->remote_stride;
-	return prep_post(sqe, queue, seg->ctx, &op, flags);
+	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part) ||
+	    (irq && !nic_queue_has(queue, &irq->part)))
+		return fail_context(queue);
+	return prep_post(sqe, queue, &op, flags);
 }
 
 int nic_uring_prep_put_strided(void *sqe, const struct nic_queue *queue,
@@ -259,13 +271,15 @@ static int prep_list(void *sqe, const struct nic_queue *queue, uint32_t directio
 				       remote_offset);
 
 	if (!nic_list_fits(list))
-		return nic_fail_text(seg->ctx, -EINVAL,
-				     "cannot prepare an entry: a list begins at a multiple of 8 bytes, below 32 GiB");
+		return nic_fail_text(queue->ctx, -EINVAL, CANNOT_PREPARE NIC_LIST_BEGINS);
+	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part) ||
+	    (list->seg && !nic_queue_has(queue, &list->seg->part)))
+		return fail_context(queue);
 	op.block = direction;
 	op.count = list->count;
 	op.list = list->seg ? list->seg->id : 0;
 	op.list_offset = (uint32_t)(list->offset / NIC_LIST_UNIT);
-	return prep_post(sqe, queue, seg->ctx, &op, flags);
+	return prep_post(sqe, queue, &op, flags);
 }
 
 int nic_uring_prep_put_list(void *sqe, const struct nic_queue *queue,
@@ -298,7 +312,9 @@ static int prep_atomic(void *sqe, const struct nic_queue *queue, uint8_t opcode,
 		.payload = operand,
 	};
 
-	return prep_post(sqe, queue, remote->ctx, &op, flags);
+	if (!nic_queue_has(queue, &remote->part))
+		return fail_context(queue);
+	return prep_post(sqe, queue, &op, flags);
 }
 
 int nic_uring_prep_fetch_add(void *sqe, const struct nic_queue *queue,
@@ -337,7 +353,9 @@ int nic_uring_prep_notify(void *sqe, const struct nic_queue *queue,
 		.payload = payload,
 	};
 
-	return prep_post(sqe, queue, irq->ctx, &op, flags);
+	if (!nic_queue_has(queue, &irq->part))
+		return fail_context(queue);
+	return prep_post(sqe, queue, &op, flags);
 }
 
 /* ---- what fits entries of 64 bytes ---- */

@@ -8,7 +8,8 @@
  *   nic_remote   a segment or interrupt of another node we are connected to.
  *   nic_queue    submission and completion ring. One owner at a time.
  *   nic_irq      an interrupt others can raise. One owner at a time.
- * Close children before the context. After fork() the child must not use any
+ * Close queues and interrupts, and unmap what nic_map_remote() mapped, before the
+ * context: each keeps the device open. After fork() the child must not use any
  * of them: the mappings are not inherited.
  *
  * Functions return 0 (or a count) or a negative errno; nic_error_detail() then
@@ -92,7 +93,7 @@ const char *nic_error_detail(const struct nic_ctx *ctx);
  * struct nic_info - what a device is and can do
  * @size: sizeof(struct nic_info), set by the caller
  * @name: "nic0"
- * @link: "loop"
+ * @link: "loop" or "ether"
  * @node: this node's id
  * @nodes: nodes known on the link, this one included
  * @features: DMANIC_FEATURE_* of linux/dmanic.h
@@ -142,7 +143,11 @@ int nic_open(const char *name, struct nic_ctx **ctx);
 
 /**
  * nic_close() - close a context; its segments and connections go with it
- * @ctx: the context, or NULL. Close its queues and interrupts before.
+ * @ctx: the context, or NULL. Close its queues and interrupts, and unmap what
+ *	nic_map_remote() mapped, before.
+ *
+ * Segments are revoked and unmapped, and neither they nor connections are there any
+ * more: do not free them afterwards. Waits as nic_segment_free().
  */
 void nic_close(struct nic_ctx *ctx);
 
@@ -500,8 +505,9 @@ int nic_queue_arm(struct nic_queue *queue);
  * to the device from then until the completion. Order holds per queue and
  * target node; a notify is never seen before the data posted before it.
  *
- * All return 0; -EAGAIN: the ring is full, submit and reap first; -EINVAL:
- * unknown flags. What else is wrong is told by the completion.
+ * All return 0; -EAGAIN: the ring is full, submit and reap first; -EINVAL: unknown
+ * flags, or a segment or connection of another context than the queue's. What else
+ * is wrong is told by the completion.
  */
 
 /** nic_post_nop() - completes, moves nothing */

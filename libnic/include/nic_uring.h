@@ -82,7 +82,8 @@ uint64_t nic_uring_result(const struct io_uring_cqe *cqe);
  * @queue: the queue
  * @flags: NIC_FENCE: start after everything posted before on @queue
  *
- * Return: 0; -EINVAL: unknown flags (all of these), see nic_error_detail(NULL).
+ * Return (all of these): 0; -EINVAL unknown flags, or a segment or connection of another
+ * context than the queue's, see nic_error_detail().
  */
 int nic_uring_prep_nop(void *sqe, const struct nic_queue *queue, unsigned int flags);
 

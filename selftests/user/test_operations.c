@@ -16,6 +16,7 @@
 #include <nic_uring.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BYTES	(256U << 10)
 #define COOKIE	0xc00c1e5c00c1e5ULL
@@ -380,6 +381,60 @@ TEST_F(operation, fails_alike)
 	NIC_OK_OR_FAIL(self->far, nic_segment_revoke(self->to));
 	EXPECT_EQ(RUN_OP(get, self->from, 0, self->inbox, 0, 8, 0).status,
 		  NIC_NO_SEGMENT);
+}
+
+/* Their numbers may be those of something else in this context */
+TEST_F(operation, refuses_what_another_context_has)
+{
+	const struct nic_stride two = { 8, 2, 8, 8 };
+	struct nic_list list = { .seg = self->list, .count = 1 };
+	struct nic_segment *mine = self->from, *others = self->to;
+	struct nic_remote *far, *bell = self->bell;
+	unsigned char place[128];
+	uint64_t key;
+
+	NIC_OK_OR_FAIL(NULL, nic_segment_export(mine, NIC_READ | NIC_WRITE | NIC_ATOMIC, NULL,
+						NULL, &key));
+	NIC_OK_OR_FAIL(NULL, nic_connect(self->far, 0, nic_segment_id(mine), key, &far));
+#define REFUSED(name, ...) do {							\
+	EXPECT_EQ(variant->uring ? nic_uring_prep_##name(place, self->queue, __VA_ARGS__) : \
+		  nic_post_##name(self->queue, __VA_ARGS__, COOKIE), -EINVAL);		\
+	EXPECT_TRUE(strstr(nic_error_detail(self->near), "another context than the queue"));	\
+} while (0)
+	REFUSED(put, others, 0, self->inbox, 0, 8, 0);
+	REFUSED(put, mine, 0, far, 0, 8, 0);
+	REFUSED(get, others, 0, self->inbox, 0, 8, 0);
+	REFUSED(get, mine, 0, far, 0, 8, 0);
+	REFUSED(put_notify, others, 0, self->inbox, 0, 8, bell, 0, 0);
+	REFUSED(put_notify, mine, 0, far, 0, 8, bell, 0, 0);
+	REFUSED(put_notify, mine, 0, self->inbox, 0, 8, far, 0, 0);
+	REFUSED(put_strided, others, 0, self->inbox, 0, &two, 0);
+	REFUSED(put_strided, mine, 0, far, 0, &two, 0);
+	REFUSED(put_strided_notify, mine, 0, self->inbox, 0, &two, far, 0, 0);
+	REFUSED(get_strided, others, 0, self->inbox, 0, &two, 0);
+	REFUSED(put_list, others, 0, self->inbox, 0, &list, 0);
+	REFUSED(get_list, mine, 0, far, 0, &list, 0);
+	list.seg = others;
+	REFUSED(put_list, mine, 0, self->inbox, 0, &list, 0);
+	REFUSED(fetch_add, far, 0, 1, 0);
+	REFUSED(compare_swap, far, 0, 1, 2, 0);
+	REFUSED(swap, far, 0, 1, 0);
+	REFUSED(notify, far, 0, 0);
+#undef REFUSED
+	EXPECT_EQ(nic_queue_in_flight(self->queue), 0);
+}
+
+TEST_F(operation, of_a_closed_context_reach_nothing)
+{
+	struct outcome of;
+
+	of = RUN_OP(put, self->from, 0, self->inbox, 0, 8, 0);
+	EXPECT_EQ(of.status, NIC_OK);
+	/* Neither the segment nor a connection is freed before */
+	nic_irq_destroy(self->irq);
+	nic_close(self->far);
+	of = RUN_OP(put, self->from, 0, self->inbox, 0, 8, 0);
+	EXPECT_EQ(of.status, NIC_NO_SEGMENT);
 }
 
 /* ---- commands that are no operations ---- */
