@@ -341,6 +341,8 @@ style:
 headers	:= $(wildcard libnic/include/*.h)
 headers-uapi := $(wildcard uapi/linux/*.h)
 ko	:= updates/dmanic.ko
+# Where /lib is a link the folder it points to: who unpacks DESTDIR in / keeps the link
+moddir	:= $(realpath /lib)/modules
 
 # What a user may not write, told before anything is built or installed
 .PHONY: may-install may-install-modules
@@ -356,7 +358,7 @@ may-install:
 		"$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)" \
 		"$(DESTDIR)$(UDEVDIR)" "$(DESTDIR)$(UNITDIR)")
 may-install-modules:
-	$(if $(release),$(call may-write,"$(DESTDIR)/lib/modules/$(release)"))
+	$(if $(release),$(call may-write,"$(DESTDIR)$(moddir)/$(release)"))
 
 # With modules_install nothing is installed unless there is a module.
 install: may-install user $(if $(filter modules_install,$(MAKECMDGOALS)),| modules)
@@ -371,23 +373,24 @@ install: may-install user $(if $(filter modules_install,$(MAKECMDGOALS)),| modul
 	$(Q)install -m 644 $(headers-uapi) "$(DESTDIR)$(INCDIR)/linux"
 	$(Q)sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' \
 		-e 's,@INCDIR@,$(INCDIR),' -e 's,@VERSION@,$(VERSION),' \
-		libnic/libnic.pc.in >"$(DESTDIR)$(LIBDIR)/pkgconfig/libnic.pc"
+		libnic/libnic.pc.in | \
+		install -m 644 /dev/stdin "$(DESTDIR)$(LIBDIR)/pkgconfig/libnic.pc"
 	$(Q)install -m 755 $(addprefix $(user)/,$(tools)) "$(DESTDIR)$(BINDIR)"
 	$(Q)tools/man/install "$(DESTDIR)$(MANDIR)"
 	$(Q)install -m 644 driver/60-dmanic.rules "$(DESTDIR)$(UDEVDIR)"
-	$(Q)sed -e 's,@BINDIR@,$(BINDIR),' tools/nicctl/dmanic.service \
-		>"$(DESTDIR)$(UNITDIR)/dmanic.service"
+	$(Q)sed -e 's,@BINDIR@,$(BINDIR),' tools/nicctl/dmanic.service | \
+		install -m 644 /dev/stdin "$(DESTDIR)$(UNITDIR)/dmanic.service"
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 	@[ -n "$(DESTDIR)" ] || getent group dmanic >/dev/null || \
 		groupadd --system dmanic || echo "make: no group dmanic:" \
 		"groupadd --system dmanic, then add its users" >&2
 
 modules_install: may-install-modules modules
-	$(call say,INSTALL,$(DESTDIR)/lib/modules/$(release)/$(ko))
+	$(call say,INSTALL,$(DESTDIR)$(moddir)/$(release)/$(ko))
 	$(Q)install -D -m 644 $(modules)/dmanic.ko \
-		"$(DESTDIR)/lib/modules/$(release)/$(ko)"
+		"$(DESTDIR)$(moddir)/$(release)/$(ko)"
 	$(Q)[ -z "$(INSTALL_MOD_STRIP)" ] || $(STRIP) --strip-debug \
-		"$(DESTDIR)/lib/modules/$(release)/$(ko)"
+		"$(DESTDIR)$(moddir)/$(release)/$(ko)"
 	$(Q)[ -n "$(DESTDIR)" ] || depmod $(release)
 
 # Of every kernel, for who knows which were booted. DKMS has its own. The group
@@ -404,7 +407,7 @@ uninstall:
 	$(Q)rm -f "$(DESTDIR)$(UDEVDIR)/60-dmanic.rules" \
 		"$(DESTDIR)$(UNITDIR)/dmanic.service"
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
-	$(Q)for file in "$(DESTDIR)"/lib/modules/*/$(ko); do \
+	$(Q)for file in "$(DESTDIR)$(moddir)"/*/$(ko); do \
 		[ -e "$$file" ] || continue; \
 		printf '  %-7s %s\n' REMOVE "$$file"; \
 		rm -f "$$file" || exit; \
