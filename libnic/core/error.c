@@ -44,7 +44,7 @@ static const struct {
 	{ EDQUOT, "a limit of the device was reached; see \"nicctl dev show\"" },
 	{ EEXIST, "the name is taken on this node; choose another" },
 	{ EFAULT, "the memory is not mapped" },
-	{ EHOSTUNREACH, "no such node, or it does not answer; see \"nicctl dev show\" and \"nicctl peer show\"" },
+	{ EHOSTUNREACH, "no such node, or it does not answer; \"nicctl doctor\" and \"nicctl peer show\" tell why" },
 	{ ENETDOWN, "the own network device is down; \"nicctl dev show\" says why" },
 	{ EINTR, "a signal came first; call again" },
 	{ EINVAL, "a value makes no sense" },

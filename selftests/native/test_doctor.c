@@ -264,6 +264,10 @@ TEST(permission__of_the_user)
 	EXPECT_CONTAINS(finding->remedy, "usermod -aG dmanic ann");
 	put("/proc/self/status", STATUS("1001", "", "0"));
 	found(doctor_permission, DOCTOR_PROBLEM, "1001 is not in group");
+	/* Files may be anybody's */
+	doctor.queried = true;
+	found(doctor_permission, DOCTOR_OK, "one was opened");
+	doctor.queried = false;
 	/* as the primary group */
 	put("/etc/group", "dmanic:x:100:\n");
 	found(doctor_permission, DOCTOR_OK, "may open");

@@ -326,13 +326,15 @@ static int undo(struct restore *restore)
 	return ret ? -1 : done;
 }
 
-static int fail(struct restore *restore, const struct plan_fabric *fabric)
+static int fail(struct restore *restore, const struct plan_fabric *fabric, int ret)
 {
+	const char *netdev = ret == -ENODEV ? fabric->model.netdev : NULL;
 	char *why = strdup(restore->ctl->nl.error);
 	int undone = undo(restore);
 
-	nicctl_fail(restore->ctl, "restore", "%s:%u: %s: %s; %s", restore->path,
-		    fabric->line, fabric->prefix, why ? why : "out of memory",
+	nicctl_fail(restore->ctl, "restore", "%s:%u: %s: %s%s%s%s; %s", restore->path,
+		    fabric->line, fabric->prefix, netdev ? "netdev " : "",
+		    netdev ? netdev : "", netdev ? ": " : "", why ? why : "out of memory",
 		    undone > 0 ? "what was done before is undone" :
 		    !undone ? "nothing was changed" :
 			      "what was done before could not be undone");
@@ -359,7 +361,7 @@ static int change_all(struct restore *restore)
 		if (!ret)
 			ret = check_signals(restore);
 		if (ret)
-			return fail(restore, fabric);
+			return fail(restore, fabric, ret);
 	}
 	return EXIT_SUCCESS;
 }

@@ -105,6 +105,7 @@ struct handoff {
 	double ns[HANDOFF_KEEP];
 	uint64_t n;
 	double stalled;
+	double whole;
 	unsigned int gaps;
 };
 
@@ -143,6 +144,7 @@ static void handoff_measure(struct line *line, struct handoff *handoff)
 		handoff_add(handoff, now - start);
 		start = now;
 	}
+	handoff->whole = (double)(now - begin);
 }
 
 static void handoff_report(struct run *run, struct handoff *handoff)
@@ -157,13 +159,13 @@ static void handoff_report(struct run *run, struct handoff *handoff)
 	result = report_result(run->report, &point);
 	report_param_number(result, "cpu", run->cpu[0]);
 	report_param_number(result, "peer_cpu", run->cpu[1]);
-	run->stalled = handoff->stalled > STALLED_MAX * (double)HANDOFF_NS;
+	run->stalled = handoff->stalled > STALLED_MAX * handoff->whole;
 	if (run->stalled)
-		run_note("CPU %d and CPU %d do not both run: %.0f of %llu ms in"
+		run_note("CPU %d and CPU %d do not both run: %.0f of %.0f ms in"
 			 " %u gaps between hand-overs. Do not believe times of"
 			 " spinning threads; free the CPUs, or give others with"
 			 " --cpu", run->cpu[0], run->cpu[1],
-			 handoff->stalled / 1e6, HANDOFF_NS / 1000000ULL,
+			 handoff->stalled / 1e6, handoff->whole / 1e6,
 			 handoff->gaps);
 }
 

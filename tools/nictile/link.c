@@ -5,6 +5,7 @@
  * A model that was set stays, as one set by nicctl does: what is measured is
  * what the next program finds, also when this one is killed.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -58,6 +59,11 @@ int card_prepare(struct card *card, const char *device,
 	nl_close(&nl);
 	if (!ret || !options->model)
 		return 0;
+	if (ret != -EPERM && ret != -EACCES) {
+		fprintf(stderr, "nictile: cannot set the link to model %s: %s\n",
+			options->model, card->why);
+		return ret;
+	}
 	fprintf(stderr,
 		"nictile: cannot set the link to model %s: %s; or let root do it before: nicctl dev set fabric %s model %s scale %g\n",
 		options->model, card->why,
