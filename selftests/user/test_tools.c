@@ -234,6 +234,7 @@ TEST(tools, example_chain_goes_from_file_to_file)
 	RUN(1, "$LD_LIBRARY_PATH/selftests/user/uring-chain /tmp/@from /tmp/@to");
 	EXPECT_HAS(output.out, "read  1000\n");
 	EXPECT_HAS(output.out, "write -125\n");
+	EXPECT_HAS(output.err, "has less than 64 KiB, which ends the chain");
 	RUN(0, "test ! -s /tmp/@to");
 	RUN(0, "rm /tmp/@from /tmp/@to");
 	RUN(0, "nicctl dev del fabric nic");
