@@ -88,7 +88,7 @@ post_move(struct nic_queue *queue, uint8_t opcode, const struct nic_segment *seg
 		.length = bytes,
 	};
 
-	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part))
+	if (!nic_queue_has(queue, seg, remote, NULL))
 		return fail_context(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }
@@ -129,8 +129,7 @@ int nic_post_put_notify(struct nic_queue *queue, const struct nic_segment *seg,
 		.payload = payload,
 	};
 
-	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part) ||
-	    !nic_queue_has(queue, &irq->part))
+	if (!nic_queue_has(queue, seg, remote, irq))
 		return fail_context(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }
@@ -158,8 +157,7 @@ static int post_strided(struct nic_queue *queue, uint8_t opcode,
 		.payload = payload,
 	};
 
-	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part) ||
-	    (irq && !nic_queue_has(queue, &irq->part)))
+	if (!nic_queue_has(queue, seg, remote, irq))
 		return fail_context(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }
@@ -219,8 +217,8 @@ static int post_list(struct nic_queue *queue, uint32_t direction,
 
 	if (!nic_list_fits(list))
 		return fail_list(queue);
-	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part) ||
-	    (list->seg && !nic_queue_has(queue, &list->seg->part)))
+	if (!nic_queue_has(queue, seg, remote, NULL) ||
+	    !nic_queue_has(queue, list->seg, NULL, NULL))
 		return fail_context(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }
@@ -256,7 +254,7 @@ post_atomic(struct nic_queue *queue, uint8_t opcode, const struct nic_remote *re
 		.payload = operand,
 	};
 
-	if (!nic_queue_has(queue, &remote->part))
+	if (!nic_queue_has(queue, NULL, remote, NULL))
 		return fail_context(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }
@@ -294,7 +292,7 @@ int nic_post_notify(struct nic_queue *queue, const struct nic_remote *irq,
 		.payload = payload,
 	};
 
-	if (!nic_queue_has(queue, &irq->part))
+	if (!nic_queue_has(queue, NULL, NULL, irq))
 		return fail_context(queue);
 	return post_op(queue, &sqe, flags, cookie);
 }

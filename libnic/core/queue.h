@@ -34,11 +34,18 @@ struct nic_queue {
 	size_t map_bytes;
 };
 
-/* Numbers of one context mean something else, or nothing, in another one */
+/*
+ * Numbers of one context mean something else, or nothing, in another one: are these of the
+ * queue's? Each may be NULL.
+ */
 static inline bool nic_queue_has(const struct nic_queue *queue,
-				 const struct nic_part *part)
+				 const struct nic_segment *seg,
+				 const struct nic_remote *remote,
+				 const struct nic_remote *irq)
 {
-	return __builtin_expect(part->ctx == queue->ctx, 1);
+	return __builtin_expect((!seg || seg->part.ctx == queue->ctx) &&
+				(!remote || remote->part.ctx == queue->ctx) &&
+				(!irq || irq->part.ctx == queue->ctx), 1);
 }
 
 /* What is wrong with an operation, behind what cannot be done */

@@ -161,7 +161,7 @@ prep_move(void *sqe, const struct nic_queue *queue, uint8_t opcode,
 	struct dmanic_sqe op = op_move(opcode, seg, offset, remote, remote_offset);
 
 	op.length = bytes;
-	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part))
+	if (!nic_queue_has(queue, seg, remote, NULL))
 		return fail_context(queue);
 	return prep_post(sqe, queue, &op, flags);
 }
@@ -198,8 +198,7 @@ int nic_uring_prep_put_notify(void *sqe, const struct nic_queue *queue,
 	op.length = bytes;
 	op.notify = irq->handle;
 	op.payload = payload;
-	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part) ||
-	    !nic_queue_has(queue, &irq->part))
+	if (!nic_queue_has(queue, seg, remote, irq))
 		return fail_context(queue);
 	return prep_post(sqe, queue, &op, flags);
 }
@@ -221,8 +220,7 @@ static int prep_strided(void *sqe, const struct nic_queue *queue, uint8_t opcode
 	op.count = stride->count;
 	op.local_stride = stride->local_stride;
 	op.remote_stride = stride->remote_stride;
-	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part) ||
-	    (irq && !nic_queue_has(queue, &irq->part)))
+	if (!nic_queue_has(queue, seg, remote, irq))
 		return fail_context(queue);
 	return prep_post(sqe, queue, &op, flags);
 }
@@ -272,8 +270,8 @@ static int prep_list(void *sqe, const struct nic_queue *queue, uint32_t directio
 
 	if (!nic_list_fits(list))
 		return nic_fail_text(queue->ctx, -EINVAL, CANNOT_PREPARE NIC_LIST_BEGINS);
-	if (!nic_queue_has(queue, &seg->part) || !nic_queue_has(queue, &remote->part) ||
-	    (list->seg && !nic_queue_has(queue, &list->seg->part)))
+	if (!nic_queue_has(queue, seg, remote, NULL) ||
+	    !nic_queue_has(queue, list->seg, NULL, NULL))
 		return fail_context(queue);
 	op.block = direction;
 	op.count = list->count;
@@ -312,7 +310,7 @@ static int prep_atomic(void *sqe, const struct nic_queue *queue, uint8_t opcode,
 		.payload = operand,
 	};
 
-	if (!nic_queue_has(queue, &remote->part))
+	if (!nic_queue_has(queue, NULL, remote, NULL))
 		return fail_context(queue);
 	return prep_post(sqe, queue, &op, flags);
 }
@@ -353,7 +351,7 @@ int nic_uring_prep_notify(void *sqe, const struct nic_queue *queue,
 		.payload = payload,
 	};
 
-	if (!nic_queue_has(queue, &irq->part))
+	if (!nic_queue_has(queue, NULL, NULL, irq))
 		return fail_context(queue);
 	return prep_post(sqe, queue, &op, flags);
 }
