@@ -143,13 +143,14 @@ in_n() { ip netns exec "n$1" "${@:2}"; }
 address() { in_n "$1" cat "/sys/class/net/e$1/address"; }
 counted() { in_n "$1" nicctl stats "nic$1" | awk -v name="$2" '$1 == name { print $2 }'; }
 
-# selftests/fuzz/neighbor.c at the device of one namespace sends to a node of another
+# selftests/fuzz/neighbor.c at the device of one namespace sends to a node of another, for
+# FUZZ_TIME seconds at most, if that is set
 neighbor() { # IN TO [WORD...]
 	local seed
 	seed=$(fuzz_seed)
 	in_n "$1" "$top/build/user/neighbor" --netdev "e$1" --to "$(address "$2")" \
-		--seed "$seed" "${@:3}" || {
-		echo "again: SEED=$seed FRAMES=${FRAMES:-} $0; it was neighbor ${*:3}"
+		--seed "$seed" --time "${FUZZ_TIME:-0}" "${@:3}" || {
+		echo "again: SEED=$seed FRAMES=${FRAMES:-} FUZZ_TIME=${FUZZ_TIME:-} $0; it was neighbor ${*:3}"
 		return 1
 	}
 }
@@ -165,6 +166,19 @@ attacked() { # COMMAND...
 	done
 	wait $attacker || { cat /tmp/neighbor; status=1; }
 	return $status
+}
+
+# What "nicctl --json dev show" says on standard input: how many counts of what programs have
+# are not zero. Fails when a device does not tell all of them
+kinds_in_use() {
+	awk -F: '/"(contexts|segments|queues|interrupts|pinned_bytes)":/ {
+			told++
+			used += $2 != 0
+		}
+		END {
+			print used + 0
+			exit !told || told % 5
+		}'
 }
 
 # Until COMMAND succeeds, at most SECONDS
