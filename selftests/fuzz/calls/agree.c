@@ -198,13 +198,13 @@ void agree_mremap(const struct description *is, uint64_t *arg)
 	*the(is, arg, "length") |= 1;
 }
 
-/* Each command on what has it, with the argument that it takes */
+/* Each command on what has it, with the argument that it takes; POST is uring_post's */
 void agree_uring(const struct description *is, uint64_t *arg)
 {
-	uint64_t *command = the(is, arg, "command"), *post = the(is, arg, "post");
+	uint64_t *command = the(is, arg, "command");
 	uint64_t number = arg[0], does;
 
-	does = 1 + *command % 4;
+	does = DMANIC_URING_ENTER + *command % 3;
 	*command = (*command & 64) | does;
 	run_file_kind(&number);
 	arg[0] = number % POOL * FILE_KINDS + (does == DMANIC_URING_IRQ_WAIT ? 2 : 1);
@@ -212,13 +212,4 @@ void agree_uring(const struct description *is, uint64_t *arg)
 	*the(is, arg, "b") %= does == DMANIC_URING_WAIT ? 4 : 1;
 	if (does == DMANIC_URING_ENTER)
 		*the(is, arg, "time") = 0;
-	*post = *post % 4 ? 1 + *post % 2 : DMANIC_OP_FETCH_ADD;
-	*the(is, arg, "local_offset") %= 2048;
-	*the(is, arg, "remote_offset") = *the(is, arg, "remote_offset") % 2048 & ~7ULL;
-	*the(is, arg, "length") %= 2049;
-	if (*post == DMANIC_OP_FETCH_ADD) {
-		*the(is, arg, "local") = AS_IT_IS;
-		*the(is, arg, "local_offset") = 0;
-		*the(is, arg, "length") = 0;
-	}
 }

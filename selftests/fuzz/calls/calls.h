@@ -246,6 +246,7 @@ long special_poll(struct state *, const struct description *, const uint64_t *);
 long special_pause(struct state *, const struct description *, const uint64_t *);
 long special_fork(struct state *, const struct description *, const uint64_t *);
 long special_uring(struct state *, const struct description *, const uint64_t *);
+long special_uring_post(struct state *, const struct description *, const uint64_t *);
 long special_netlink(struct state *, const struct description *, const uint64_t *);
 void special_end(struct state *state);
 void special_thread_end(void);

@@ -265,6 +265,22 @@ static bool put_u32(uint8_t *to, uint32_t value)
 }
 
 /* An entry where the next one goes */
+/* What an opcode does not use is zero, unless it is to be refused */
+static void fill_entry(struct state *state, const struct description *is, const uint64_t *arg,
+		       struct dmanic_sqe *sqe)
+{
+	run_fill(state, is, arg + 1, (uint8_t *)sqe);
+	if (sqe->opcode < DMANIC_OP_LIST && sqe->opcode != DMANIC_OP_WRITE_STRIDED &&
+	    sqe->opcode != DMANIC_OP_READ_STRIDED)
+		sqe->count = 0;
+	if (arg[3] & 64)
+		return;
+	if (sqe->opcode != DMANIC_OP_NOTIFY && !(sqe->flags & DMANIC_SQE_NOTIFY))
+		sqe->notify = 0;
+	if (sqe->opcode <= DMANIC_OP_READ || sqe->opcode == DMANIC_OP_NOTIFY)
+		sqe->compare = 0;
+}
+
 long special_post(struct state *state, const struct description *is, const uint64_t *arg)
 {
 	const struct ring *ring = ring_of(state, KIND_QUEUE, arg[0]);
@@ -274,15 +290,7 @@ long special_post(struct state *state, const struct description *is, const uint6
 	if (!ring || !ring->at || !ring->entries ||
 	    !run_copy(&tail, ring->at + offsetof(struct dmanic_queue_ring, sq_tail), sizeof(tail)))
 		return -1;
-	run_fill(state, is, arg + 1, (uint8_t *)&sqe);
-	if (sqe.opcode < DMANIC_OP_LIST && sqe.opcode != DMANIC_OP_WRITE_STRIDED &&
-	    sqe.opcode != DMANIC_OP_READ_STRIDED)
-		sqe.count = 0;
-	/* What an opcode does not use is zero, unless it is to be refused */
-	if (!(arg[3] & 64) && sqe.opcode != DMANIC_OP_NOTIFY && !(sqe.flags & DMANIC_SQE_NOTIFY))
-		sqe.notify = 0;
-	if (!(arg[3] & 64) && (sqe.opcode <= DMANIC_OP_READ || sqe.opcode == DMANIC_OP_NOTIFY))
-		sqe.compare = 0;
+	fill_entry(state, is, arg, &sqe);
 	run_copy(ring->at + ring->sq + sizeof(sqe) * (tail & (ring->entries - 1)), &sqe,
 		 sizeof(sqe));
 	return put_u32(ring->at + offsetof(struct dmanic_queue_ring, sq_tail), tail + 1);
@@ -343,45 +351,70 @@ long special_fork(struct state *state, const struct description *is, const uint6
 static __thread struct io_uring uring;
 static __thread bool uring_made;
 
-long special_uring(struct state *state, const struct description *is, const uint64_t *arg)
+/* One command, on what it is on; NULL: there is no ring, or no room */
+static struct io_uring_sqe *uring_command(int fd, uint32_t command)
 {
 	struct io_uring_params params = {
 		.flags = IORING_SETUP_SQE128 | IORING_SETUP_CQE32,
 	};
-	struct dmanic_uring_enter enter = {
-		.to_submit = (uint32_t)arg[2], .min_complete = (uint32_t)arg[3],
-		.timeout_ns = arg[4] % 4000000,
-	};
 	struct io_uring_sqe *sqe;
-	struct io_uring_cqe *cqe;
-	struct dmanic_sqe post = {
-		.opcode = (uint8_t)arg[5], .local = (uint32_t)run_pick(state, KIND_SEGMENT, arg[6]),
-		.remote = (uint32_t)run_pick(state, KIND_HANDLE, arg[7]),
-		.local_offset = arg[8], .remote_offset = arg[9], .length = arg[10],
-	};
-	unsigned int head, seen = 0;
 
 	if (!uring_made && io_uring_queue_init_params(8, &uring, &params))
-		return -1;
+		return NULL;
 	uring_made = true;
 	sqe = io_uring_get_sqe(&uring);
 	if (!sqe)
-		return -1;
+		return NULL;
 	memset(sqe, 0, 2 * sizeof(*sqe));
 	sqe->opcode = IORING_OP_URING_CMD;
-	sqe->fd = on_fd(state, is, arg);
-	sqe->cmd_op = (uint32_t)arg[1] % 8;
-	sqe->flags = arg[1] & 64 ? IOSQE_IO_LINK : 0;
-	if (sqe->cmd_op == DMANIC_URING_POST)
-		memcpy(sqe->cmd, &post, sizeof(post));
-	else
-		memcpy(sqe->cmd, &enter, sizeof(enter));
+	sqe->fd = fd;
+	sqe->cmd_op = command;
+	return sqe;
+}
+
+/* What has ended by then is forgotten */
+static void uring_go(void)
+{
+	struct io_uring_cqe *cqe;
+	unsigned int head, seen = 0;
+
 	io_uring_submit(&uring);
-	if (arg[11] % 4 == 1)
-		special_pause(state, is, arg);
 	io_uring_for_each_cqe(&uring, head, cqe)
 		seen++;
 	io_uring_cq_advance(&uring, seen);
+}
+
+long special_uring(struct state *state, const struct description *is, const uint64_t *arg)
+{
+	const struct dmanic_uring_enter enter = {
+		.to_submit = (uint32_t)arg[2], .min_complete = (uint32_t)arg[3],
+		.timeout_ns = arg[4] % 4000000,
+	};
+	struct io_uring_sqe *sqe = uring_command(on_fd(state, is, arg), (uint32_t)arg[1] % 8);
+
+	if (!sqe)
+		return -1;
+	sqe->flags = arg[1] & 64 ? IOSQE_IO_LINK : 0;
+	memcpy(sqe->cmd, &enter, sizeof(enter));
+	uring_go();
+	if (arg[5] % 4 == 1)
+		special_pause(state, is, arg);
+	return 0;
+}
+
+/* Bits of the entry that have no meaning there say that the next command waits for this one */
+long special_uring_post(struct state *state, const struct description *is, const uint64_t *arg)
+{
+	struct io_uring_sqe *sqe = uring_command(on_fd(state, is, arg), DMANIC_URING_POST);
+	struct dmanic_sqe post;
+
+	if (!sqe)
+		return -1;
+	fill_entry(state, is, arg, &post);
+	sqe->flags = arg[2] & 128 ? IOSQE_IO_LINK : 0;
+	post.flags &= 127;
+	memcpy(sqe->cmd, &post, sizeof(post));
+	uring_go();
 	return 0;
 }
 

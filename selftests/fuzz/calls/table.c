@@ -135,13 +135,10 @@ static const struct field touches[] = {
 static const struct field pokes[] = { WORD("which", KIND_SMALL), WORD("value", KIND_COUNT) };
 static const struct field counts[] = { WORD("count", KIND_COUNT) };
 static const struct field times[] = { WORD("ns", KIND_TIME) };
-/* Behind what a command says, its argument: an entry, or what waits take */
+/* Behind what a command says, its argument: what ENTER and waits take */
 static const struct field urings[] = {
 	WORD("command", KIND_SMALL), WORD("a", KIND_COUNT), WORD("b", KIND_COUNT),
-	WORD("time", KIND_TIME), WORD("post", KIND_SMALL), WORD("local", KIND_SEGMENT),
-	WORD("remote", KIND_HANDLE), WORD("local_offset", KIND_OFFSET),
-	WORD("remote_offset", KIND_OFFSET), WORD("length", KIND_LENGTH),
-	WORD("wait", KIND_SMALL),
+	WORD("time", KIND_TIME), WORD("wait", KIND_SMALL),
 };
 static const struct field netlinks[] = {
 	WORD("command", KIND_SMALL), WORD("odd", KIND_SMALL), WORD("choices", KIND_VALUE),
@@ -253,6 +250,8 @@ const struct description calls[] = {
 	{ SPECIAL(pause, VALUE), FIELDS(times), .inside = true },
 	{ SPECIAL(fork, FD), FIELDS(counts), .inside = true },
 	{ SPECIAL(uring, FD), FIELDS(urings), AGREES(uring) },
+	{ SPECIAL(uring_post, QUEUE), ARGUMENT(dmanic_sqe), FIELDS(sqe),
+	  .flags = DMANIC_SQE_FENCE | DMANIC_SQE_NOTIFY | 128, AGREES(post) },
 	{ SPECIAL(netlink, VALUE), FIELDS(netlinks) },
 };
 
