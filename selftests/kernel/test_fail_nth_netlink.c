@@ -93,6 +93,51 @@ TEST_TIMEOUT(fail_nth_netlink, delete_is_all_or_nothing, 120)
 	listener_close(&listener);
 }
 
+/*
+ * A program has things of one of them, and cannot keep it: it goes on as before, or both
+ * devices are gone, and it is told so
+ */
+TEST_TIMEOUT(fail_nth_netlink, forced_delete_in_use_is_all_or_nothing, 240)
+{
+	const struct dmanic_sqe nop = { .opcode = DMANIC_OP_NOP };
+	int control = injection_open(), ret = 0;
+	struct request request;
+	bool injected = true;
+	unsigned int nth, nodes = 0;
+	struct segment segment;
+	struct queue queue;
+	struct fabric own;
+	struct node node;
+
+	for (nth = 1; nth < FAULTS_MAX && injected; nth++) {
+		fabric_make(&own, "a", 2, NULL);
+		node = node_open(&own, 0);
+		segment = segment_make(&node, 65536);
+		queue = queue_make(&node, 4, 4);
+		request_delete(&request, own.prefix);
+		mnl_attr_put(request.header, DMANIC_A_FORCE, 0, NULL);
+		ret = request_send_armed(control, nth, &request, &injected);
+		nodes = device_dump(own.prefix, NULL, 0);
+		EXPECT_TRUE(nodes == 0 || nodes == 2);
+		if (ret <= 0)
+			EXPECT_EQ(nodes, ret ? 2 : 0);
+		if (nodes)
+			EXPECT_EQ(queue_run(&queue, &nop).status, DMANIC_STATUS_OK);
+		else
+			EXPECT_EQ(queue_enter(&queue, 0, 0, 0), -ENODEV);
+		segment_unmap(&segment);
+		queue_close(&queue);
+		node_close(&node);
+		if (nodes)
+			ASSERT_EQ(fabric_delete(own.prefix, false), 0);
+		ASSERT_TRUE(!harness_failed());
+	}
+	faults_told(nth - 2);
+	EXPECT_EQ(ret, 0);
+	EXPECT_EQ(nodes, 0);
+	EXPECT_GT(nth, 2);
+}
+
 /* Changes of both kinds, in one request for both nodes of a fabric */
 #define LATENCY_NS	4321
 
