@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include "internal.h"
 
@@ -225,9 +224,12 @@ err_free:
 	return ret;
 }
 
-void nic_part_add(struct nic_ctx *ctx, struct nic_part *part)
+void nic_part_add(struct nic_ctx *ctx, struct nic_part *part, uint32_t number,
+		  void (*end)(struct nic_part *part))
 {
 	part->ctx = ctx;
+	part->number = number;
+	part->end = end;
 	pthread_mutex_lock(&ctx->lock);
 	part->next = ctx->parts;
 	part->link = &ctx->parts;
@@ -246,21 +248,18 @@ void nic_part_remove(struct nic_part *part)
 	if (part->next)
 		part->next->link = part->link;
 	pthread_mutex_unlock(lock);
-	if (part->mapped)
-		munmap(part->start, part->mapped);
 }
 
-/* A mapping has a reference to the file: the driver ends what is left when all are gone */
+/*
+ * The driver would end all of it with the last reference to the file, but somebody else may
+ * have one: a forked child, or a command of an io_uring.
+ */
 void nic_close(struct nic_ctx *ctx)
 {
-	struct nic_part *part;
-
 	if (!ctx)
 		return;
-	while ((part = ctx->parts)) {
-		nic_part_remove(part);
-		free(part);
-	}
+	while (ctx->parts)
+		ctx->parts->end(ctx->parts);
 	close(ctx->fd);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);

@@ -22,18 +22,19 @@
 
 /**
  * struct nic_part - what goes with a context, first in each object that does
- * @ctx: the context
  * @next: another one of it, or NULL
  * @link: what points to this one
- * @start: a mapping of the device, which would keep that open
- * @mapped: its bytes; zero: there is none
+ * @ctx: the context
+ * @number: what the driver calls it: id of a segment, handle of a connection. Who posts
+ *	reads this and @ctx, and has to fetch one line of the cache.
+ * @end: gives it back, and frees it
  */
 struct nic_part {
-	struct nic_ctx *ctx;
 	struct nic_part *next;
 	struct nic_part **link;
-	void *start;
-	uint64_t mapped;
+	struct nic_ctx *ctx;
+	uint32_t number;
+	void (*end)(struct nic_part *part);
 };
 
 /**
@@ -55,10 +56,10 @@ struct nic_ctx {
 };
 
 struct nic_segment {
-	struct nic_part part;	/* no mapping: the program's memory */
+	struct nic_part part;
 	void *addr;
 	uint64_t bytes;
-	uint32_t id;
+	uint64_t mapped;	/* at addr; zero: the program's memory */
 };
 
 struct nic_remote {
@@ -66,7 +67,6 @@ struct nic_remote {
 	uint64_t bytes;
 	uint64_t mmap_offset;	/* zero: cannot be mapped */
 	uint32_t node;
-	uint32_t handle;
 	uint32_t rights;
 };
 
@@ -89,9 +89,10 @@ static inline bool nic_power_of_two(uint64_t n)
 
 /* ---- device.c ---- */
 
-/* From now on it goes with @ctx */
-void nic_part_add(struct nic_ctx *ctx, struct nic_part *part);
-/* It goes by itself: unmapped, not freed */
+/* From now on it goes with @ctx: @end is called when that is closed */
+void nic_part_add(struct nic_ctx *ctx, struct nic_part *part, uint32_t number,
+		  void (*end)(struct nic_part *part));
+/* It goes by itself: for @end */
 void nic_part_remove(struct nic_part *part);
 
 /* ---- error.c ---- */

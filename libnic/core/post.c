@@ -81,8 +81,8 @@ post_move(struct nic_queue *queue, uint8_t opcode, const struct nic_segment *seg
 {
 	const struct dmanic_sqe sqe = {
 		.opcode = opcode,
-		.local = seg->id,
-		.remote = remote->handle,
+		.local = seg->part.number,
+		.remote = remote->part.number,
 		.local_offset = offset,
 		.remote_offset = remote_offset,
 		.length = bytes,
@@ -120,9 +120,9 @@ int nic_post_put_notify(struct nic_queue *queue, const struct nic_segment *seg,
 	const struct dmanic_sqe sqe = {
 		.opcode = DMANIC_OP_WRITE,
 		.flags = DMANIC_SQE_NOTIFY,
-		.local = seg->id,
-		.remote = remote->handle,
-		.notify = irq->handle,
+		.local = seg->part.number,
+		.remote = remote->part.number,
+		.notify = irq->part.number,
 		.local_offset = offset,
 		.remote_offset = remote_offset,
 		.length = bytes,
@@ -145,9 +145,9 @@ static int post_strided(struct nic_queue *queue, uint8_t opcode,
 	const struct dmanic_sqe sqe = {
 		.opcode = opcode,
 		.flags = irq ? DMANIC_SQE_NOTIFY : 0,
-		.local = seg->id,
-		.remote = remote->handle,
-		.notify = irq ? irq->handle : 0,
+		.local = seg->part.number,
+		.remote = remote->part.number,
+		.notify = irq ? irq->part.number : 0,
 		.local_offset = offset,
 		.remote_offset = remote_offset,
 		.block = stride->block,
@@ -205,13 +205,13 @@ static int post_list(struct nic_queue *queue, uint32_t direction,
 {
 	const struct dmanic_sqe sqe = {
 		.opcode = DMANIC_OP_LIST,
-		.local = seg->id,
-		.remote = remote->handle,
+		.local = seg->part.number,
+		.remote = remote->part.number,
 		.local_offset = offset,
 		.remote_offset = remote_offset,
 		.block = direction,
 		.count = list->count,
-		.list = list->seg ? list->seg->id : 0,
+		.list = list->seg ? list->seg->part.number : 0,
 		.list_offset = (uint32_t)(list->offset / NIC_LIST_UNIT),
 	};
 
@@ -248,7 +248,7 @@ post_atomic(struct nic_queue *queue, uint8_t opcode, const struct nic_remote *re
 {
 	const struct dmanic_sqe sqe = {
 		.opcode = opcode,
-		.remote = remote->handle,
+		.remote = remote->part.number,
 		.remote_offset = remote_offset,
 		.compare = compare,
 		.payload = operand,
@@ -288,7 +288,7 @@ int nic_post_notify(struct nic_queue *queue, const struct nic_remote *irq,
 {
 	const struct dmanic_sqe sqe = {
 		.opcode = DMANIC_OP_NOTIFY,
-		.notify = irq->handle,
+		.notify = irq->part.number,
 		.payload = payload,
 	};
 

@@ -36,7 +36,7 @@ struct nic_queue {
 
 /*
  * Numbers of one context mean something else, or nothing, in another one: are these of the
- * queue's? Each may be NULL.
+ * queue's? NULL: there is none.
  */
 static inline bool nic_queue_has(const struct nic_queue *queue,
 				 const struct nic_segment *seg,

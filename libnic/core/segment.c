@@ -3,8 +3,9 @@
  * segment.c - memory that the device may touch, and connections to that of
  * other nodes
  *
- * Both are written when they are made. The driver keeps what matters
- * (pages, rights, keys); here is only how to name it.
+ * Both are written when they are made, but for what links them to others of their context,
+ * under its lock. The driver keeps what matters (pages, rights, keys); here is only how to
+ * name it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,11 @@ static int fail_create(struct nic_ctx *ctx, int ret,
 	return nic_fail(ctx, ret, why, "pin %s", size);
 }
 
+static void segment_end(struct nic_part *part)
+{
+	nic_segment_free((struct nic_segment *)part);
+}
+
 static int segment_create(struct nic_ctx *ctx,
 			  struct dmanic_segment_create *arg,
 			  struct nic_segment **seg)
@@ -61,8 +67,7 @@ static int segment_create(struct nic_ctx *ctx,
 		goto err_free;
 	}
 	new->bytes = arg->length;
-	new->id = arg->id;
-	nic_part_add(ctx, &new->part);
+	nic_part_add(ctx, &new->part, arg->id, segment_end);
 	*seg = new;
 	return 0;
 
@@ -96,8 +101,7 @@ int nic_segment_alloc(struct nic_ctx *ctx, uint64_t bytes,
 		nic_segment_free(new);
 		return ret;
 	}
-	new->part.start = start;
-	new->part.mapped = mapped;
+	new->mapped = mapped;
 	new->addr = start;
 	*seg = new;
 	return 0;
@@ -125,8 +129,10 @@ void nic_segment_free(struct nic_segment *seg)
 	if (!seg)
 		return;
 	/* A mapping keeps its pages, so the order does not matter to others. */
-	segment_ioctl(seg->part.ctx, DMANIC_IOC_SEGMENT_DESTROY, seg->id);
+	segment_ioctl(seg->part.ctx, DMANIC_IOC_SEGMENT_DESTROY, seg->part.number);
 	nic_part_remove(&seg->part);
+	if (seg->mapped)
+		munmap(seg->addr, seg->mapped);
 	free(seg);
 }
 
@@ -142,7 +148,7 @@ uint64_t nic_segment_bytes(const struct nic_segment *seg)
 
 uint32_t nic_segment_id(const struct nic_segment *seg)
 {
-	return seg->id;
+	return seg->part.number;
 }
 
 int nic_segment_export(struct nic_segment *seg, unsigned int rights,
@@ -151,7 +157,7 @@ int nic_segment_export(struct nic_segment *seg, unsigned int rights,
 {
 	struct dmanic_segment_export arg = {
 		.size = sizeof(arg),
-		.id = seg->id,
+		.id = seg->part.number,
 		.rights = rights,
 	};
 	const char *cause = NULL;
@@ -160,7 +166,7 @@ int nic_segment_export(struct nic_segment *seg, unsigned int rights,
 	if (!rights || rights & ~(NIC_READ | NIC_WRITE | NIC_ATOMIC))
 		return nic_fail(seg->part.ctx, -EINVAL,
 				"rights are NIC_READ, NIC_WRITE, NIC_ATOMIC, at least one",
-				"export segment %u with rights %#x", seg->id,
+				"export segment %u with rights %#x", seg->part.number,
 				rights);
 	if (name) {
 		ret = nic_name_copy(seg->part.ctx, arg.name, name);
@@ -176,7 +182,7 @@ int nic_segment_export(struct nic_segment *seg, unsigned int rights,
 		cause = "it is exported already (revoke it), or the name is taken (choose another)";
 	if (ret)
 		return nic_fail(seg->part.ctx, ret, cause, "export segment %u as \"%s\"",
-				seg->id, name ? name : "");
+				seg->part.number, name ? name : "");
 	if (key)
 		*key = arg.key;
 	return 0;
@@ -186,11 +192,11 @@ int nic_segment_revoke(struct nic_segment *seg)
 {
 	int ret;
 
-	ret = segment_ioctl(seg->part.ctx, DMANIC_IOC_SEGMENT_REVOKE, seg->id);
+	ret = segment_ioctl(seg->part.ctx, DMANIC_IOC_SEGMENT_REVOKE, seg->part.number);
 	if (ret)
 		return nic_fail(seg->part.ctx, ret,
 				ret == -ENOENT ? "it is not exported" : NULL,
-				"revoke segment %u", seg->id);
+				"revoke segment %u", seg->part.number);
 	return 0;
 }
 
@@ -252,6 +258,11 @@ static int fail_connect(struct nic_ctx *ctx, int ret,
 			arg->id, arg->node);
 }
 
+static void remote_end(struct nic_part *part)
+{
+	nic_disconnect((struct nic_remote *)part);
+}
+
 static int connect_to(struct nic_ctx *ctx, struct dmanic_connect *arg,
 		      struct nic_remote **remote)
 {
@@ -270,9 +281,8 @@ static int connect_to(struct nic_ctx *ctx, struct dmanic_connect *arg,
 	new->bytes = arg->length;
 	new->mmap_offset = arg->mmap_offset;
 	new->node = arg->node;
-	new->handle = arg->handle;
 	new->rights = arg->rights;
-	nic_part_add(ctx, &new->part);
+	nic_part_add(ctx, &new->part, arg->handle, remote_end);
 	*remote = new;
 	return 0;
 
@@ -346,7 +356,7 @@ void nic_disconnect(struct nic_remote *remote)
 
 	if (!remote)
 		return;
-	arg.handle = remote->handle;
+	arg.handle = remote->part.number;
 	nic_ioctl(remote->part.ctx->fd, DMANIC_IOC_DISCONNECT, &arg);
 	nic_part_remove(&remote->part);
 	free(remote);

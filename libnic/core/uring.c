@@ -145,8 +145,8 @@ op_move(uint8_t opcode, const struct nic_segment *seg, uint64_t offset,
 {
 	return (struct dmanic_sqe) {
 		.opcode = opcode,
-		.local = seg->id,
-		.remote = remote->handle,
+		.local = seg->part.number,
+		.remote = remote->part.number,
 		.local_offset = offset,
 		.remote_offset = remote_offset,
 	};
@@ -196,7 +196,7 @@ int nic_uring_prep_put_notify(void *sqe, const struct nic_queue *queue,
 
 	op.flags = DMANIC_SQE_NOTIFY;
 	op.length = bytes;
-	op.notify = irq->handle;
+	op.notify = irq->part.number;
 	op.payload = payload;
 	if (!nic_queue_has(queue, seg, remote, irq))
 		return fail_context(queue);
@@ -214,7 +214,7 @@ static int prep_strided(void *sqe, const struct nic_queue *queue, uint8_t opcode
 	struct dmanic_sqe op = op_move(opcode, seg, offset, remote, remote_offset);
 
 	op.flags = irq ? DMANIC_SQE_NOTIFY : 0;
-	op.notify = irq ? irq->handle : 0;
+	op.notify = irq ? irq->part.number : 0;
 	op.payload = payload;
 	op.block = stride->block;
 	op.count = stride->count;
@@ -275,7 +275,7 @@ static int prep_list(void *sqe, const struct nic_queue *queue, uint32_t directio
 		return fail_context(queue);
 	op.block = direction;
 	op.count = list->count;
-	op.list = list->seg ? list->seg->id : 0;
+	op.list = list->seg ? list->seg->part.number : 0;
 	op.list_offset = (uint32_t)(list->offset / NIC_LIST_UNIT);
 	return prep_post(sqe, queue, &op, flags);
 }
@@ -304,7 +304,7 @@ static int prep_atomic(void *sqe, const struct nic_queue *queue, uint8_t opcode,
 {
 	const struct dmanic_sqe op = {
 		.opcode = opcode,
-		.remote = remote->handle,
+		.remote = remote->part.number,
 		.remote_offset = remote_offset,
 		.compare = compare,
 		.payload = operand,
@@ -347,7 +347,7 @@ int nic_uring_prep_notify(void *sqe, const struct nic_queue *queue,
 {
 	const struct dmanic_sqe op = {
 		.opcode = DMANIC_OP_NOTIFY,
-		.notify = irq->handle,
+		.notify = irq->part.number,
 		.payload = payload,
 	};
 

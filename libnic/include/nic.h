@@ -3,7 +3,7 @@
  * nic.h - libnic core: the NIC of every node, made of software by dmanic.ko
  *
  * Objects and who owns them
- *   nic_ctx      an open device. Thread-safe.
+ *   nic_ctx      an open device. Thread-safe, but for nic_close().
  *   nic_segment  pinned memory of this process, mapped here. Thread-safe.
  *   nic_remote   a segment or interrupt of another node we are connected to.
  *   nic_queue    submission and completion ring. One owner at a time.
@@ -143,11 +143,12 @@ int nic_open(const char *name, struct nic_ctx **ctx);
 
 /**
  * nic_close() - close a context; its segments and connections go with it
- * @ctx: the context, or NULL. Close its queues and interrupts, and unmap what
- *	nic_map_remote() mapped, before.
+ * @ctx: the context, or NULL. Close its queues and interrupts, unmap what nic_map_remote()
+ *	mapped, finalize its teams and destroy what was made with them, before.
  *
- * Segments are revoked and unmapped, and neither they nor connections are there any
- * more: do not free them afterwards. Waits as nic_segment_free().
+ * As if nic_segment_free() and nic_disconnect() were called for each: none of them is there
+ * any more, so do not free them afterwards. Waits as these do. No other thread may use
+ * the context, or anything of it, any more.
  */
 void nic_close(struct nic_ctx *ctx);
 
@@ -266,7 +267,7 @@ int nic_segment_register(struct nic_ctx *ctx, void *addr, uint64_t bytes,
  */
 void nic_segment_free(struct nic_segment *seg);
 
-/** nic_segment_addr() - where it is mapped; valid until nic_segment_free() */
+/** nic_segment_addr() - where it is mapped; valid until nic_segment_free(), or nic_close() */
 void *nic_segment_addr(const struct nic_segment *seg);
 /** nic_segment_bytes() - its size as asked for */
 uint64_t nic_segment_bytes(const struct nic_segment *seg);

@@ -30,7 +30,7 @@ struct nic_team;
 
 /**
  * nic_team_init() - join the job (collective)
- * @ctx: the context, of this rank's node
+ * @ctx: the context, of this rank's node; must outlive the team
  * @timeout_ns: how long to wait for the other ranks
  * @team: out
  *

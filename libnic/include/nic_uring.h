@@ -83,7 +83,8 @@ uint64_t nic_uring_result(const struct io_uring_cqe *cqe);
  * @flags: NIC_FENCE: start after everything posted before on @queue
  *
  * Return (all of these): 0; -EINVAL unknown flags, or a segment or connection of another
- * context than the queue's, see nic_error_detail().
+ * context than the queue's, see nic_error_detail(). Then the entry is left as it was, and the
+ * ring submits it all the same, with what was there before: fill it with io_uring_prep_nop().
  */
 int nic_uring_prep_nop(void *sqe, const struct nic_queue *queue, unsigned int flags);
 

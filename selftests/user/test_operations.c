@@ -14,9 +14,12 @@
 
 #include <liburing.h>
 #include <nic_uring.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define BYTES	(256U << 10)
 #define COOKIE	0xc00c1e5c00c1e5ULL
@@ -435,6 +438,25 @@ TEST_F(operation, of_a_closed_context_reach_nothing)
 	nic_close(self->far);
 	of = RUN_OP(put, self->from, 0, self->inbox, 0, 8, 0);
 	EXPECT_EQ(of.status, NIC_NO_SEGMENT);
+}
+
+/* Nor while somebody else has the device open by what he got from the one who closed it */
+TEST_F(operation, of_a_context_that_a_child_inherited_reach_nothing)
+{
+	pid_t child = fork();
+	struct outcome of;
+
+	if (!child) {
+		pause();
+		_exit(0);
+	}
+	ASSERT_GT(child, 0);
+	nic_irq_destroy(self->irq);
+	nic_close(self->far);
+	of = RUN_OP(put, self->from, 0, self->inbox, 0, 8, 0);
+	EXPECT_EQ(of.status, NIC_NO_SEGMENT);
+	ASSERT_EQ(kill(child, SIGKILL), 0);
+	ASSERT_EQ(waitpid(child, NULL, 0), child);
 }
 
 /* ---- commands that are no operations ---- */
