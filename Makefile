@@ -341,8 +341,9 @@ style:
 headers	:= $(wildcard libnic/include/*.h)
 headers-uapi := $(wildcard uapi/linux/*.h)
 ko	:= updates/dmanic.ko
-# Where /lib is a link the folder it points to: who unpacks DESTDIR in / keeps the link
-moddir	:= $(realpath /lib)/modules
+# Where /lib is a link the folder it points to: who unpacks DESTDIR in / keeps the link. That is
+# of this machine: where DESTDIR is the root of one without that link, moddir=/lib/modules
+moddir	:= $(or $(realpath /lib),/lib)/modules
 
 # What a user may not write, told before anything is built or installed
 .PHONY: may-install may-install-modules
@@ -371,15 +372,16 @@ install: may-install user $(if $(filter modules_install,$(MAKECMDGOALS)),| modul
 	$(Q)install -m 644 $(user)/libnic.a "$(DESTDIR)$(LIBDIR)"
 	$(Q)install -m 644 $(headers) "$(DESTDIR)$(INCDIR)"
 	$(Q)install -m 644 $(headers-uapi) "$(DESTDIR)$(INCDIR)/linux"
-	$(Q)sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' \
-		-e 's,@INCDIR@,$(INCDIR),' -e 's,@VERSION@,$(VERSION),' \
-		libnic/libnic.pc.in | \
-		install -m 644 /dev/stdin "$(DESTDIR)$(LIBDIR)/pkgconfig/libnic.pc"
+	$(Q)pc="$(DESTDIR)$(LIBDIR)/pkgconfig/libnic.pc"; \
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+		-e 's|@INCDIR@|$(INCDIR)|' -e 's|@VERSION@|$(VERSION)|' \
+		libnic/libnic.pc.in >"$$pc" && chmod 644 "$$pc"
 	$(Q)install -m 755 $(addprefix $(user)/,$(tools)) "$(DESTDIR)$(BINDIR)"
 	$(Q)tools/man/install "$(DESTDIR)$(MANDIR)"
 	$(Q)install -m 644 driver/60-dmanic.rules "$(DESTDIR)$(UDEVDIR)"
-	$(Q)sed -e 's,@BINDIR@,$(BINDIR),' tools/nicctl/dmanic.service | \
-		install -m 644 /dev/stdin "$(DESTDIR)$(UNITDIR)/dmanic.service"
+	$(Q)unit="$(DESTDIR)$(UNITDIR)/dmanic.service"; \
+	sed -e 's|@BINDIR@|$(BINDIR)|' tools/nicctl/dmanic.service >"$$unit" && \
+		chmod 644 "$$unit"
 	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 	@[ -n "$(DESTDIR)" ] || getent group dmanic >/dev/null || \
 		groupadd --system dmanic || echo "make: no group dmanic:" \
