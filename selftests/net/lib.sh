@@ -173,7 +173,7 @@ attacked() { # COMMAND...
 kinds_in_use() {
 	awk -F: '/"(contexts|segments|queues|interrupts|pinned_bytes)":/ {
 			told++
-			used += $2 != 0
+			used += $2 + 0 != 0
 		}
 		END {
 			print used + 0
