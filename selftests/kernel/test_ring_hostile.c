@@ -22,9 +22,7 @@
 FIXTURE(hostile) {
 	struct node node;
 	struct node peer;
-	struct segment before;	/* neighbours of local, in memory most of the time */
-	struct segment local;
-	struct segment behind;
+	struct segment local;	/* as target, it ends before its last page does */
 	struct segment below;	/* neighbours nobody exported */
 	struct segment target;
 	struct segment above;
@@ -38,15 +36,12 @@ FIXTURE_SETUP(hostile)
 {
 	self->node = node_open(&fabric, 0);
 	self->peer = node_open(&fabric, 1);
-	self->before = segment_make(&self->node, BYTES);
-	self->local = segment_make(&self->node, BYTES);
-	self->behind = segment_make(&self->node, BYTES);
+	self->local = segment_make(&self->node, BYTES - 100);
 	self->below = segment_make(&self->peer, BYTES);
 	self->target = segment_make(&self->peer, BYTES - 100);
 	self->above = segment_make(&self->peer, BYTES);
-	fill(self->local.data, BYTES, 1);
-	memset(self->before.data, 0x44, BYTES);
-	memset(self->behind.data, 0x55, BYTES);
+	fill(self->local.data, BYTES - 100, 1);
+	memset(self->local.data + BYTES - 100, 0x44, 100);
 	memset(self->below.data, 0x11, BYTES);
 	memset(self->above.data, 0x22, BYTES);
 	memset(self->target.data, 0x33, BYTES);
@@ -67,8 +62,7 @@ static void expect_sane(struct hostile_self *self)
 	struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, self->local.id, 0,
 					 self->handle, 0, 4096);
 
-	EXPECT_TRUE(all_bytes(self->before.data, BYTES, 0x44));
-	EXPECT_TRUE(all_bytes(self->behind.data, BYTES, 0x55));
+	EXPECT_TRUE(all_bytes(self->local.data + BYTES - 100, 100, 0x44));
 	EXPECT_TRUE(all_bytes(self->below.data, BYTES, 0x11));
 	EXPECT_TRUE(all_bytes(self->above.data, BYTES, 0x22));
 	EXPECT_TRUE(all_bytes(self->target.data + BYTES - 100, 100, 0x33));
