@@ -253,6 +253,15 @@ static void random_sqe(struct hostile_self *self, __u64 *state,
 	} else {
 		sqe->length = random_next(state) >> (random_next(state) % 64);
 	}
+	/* What is nearly right gets further, also behind what the poster does by himself */
+	if (random_next(state) % 2) {
+		sqe->opcode = random_next(state) % 2 ? DMANIC_OP_READ : DMANIC_OP_WRITE;
+		sqe->flags = random_next(state) % 2 ? DMANIC_SQE_FENCE : 0;
+		sqe->length = random_next(state) % BYTES;
+		sqe->compare = 0;
+		sqe->payload = 0;
+		sqe->notify = 0;
+	}
 }
 
 /* Rewrites entries, so that they change between check and use. */
