@@ -169,15 +169,16 @@ attacked() { # COMMAND...
 }
 
 # What "nicctl --json dev show" says on standard input: how many counts of what programs have
-# are not zero. Fails when a device does not tell all of them
+# are not zero. Nothing, and fails, when a device does not tell all of them
 kinds_in_use() {
 	awk -F: '/"(contexts|segments|queues|interrupts|pinned_bytes)":/ {
 			told++
 			used += $2 + 0 != 0
 		}
 		END {
+			if (!told || told % 5)
+				exit 1
 			print used + 0
-			exit !told || told % 5
 		}'
 }
 
