@@ -228,6 +228,8 @@ static void queue_free_rcu(struct rcu_head *rcu)
 /* Nothing is in flight; a completer may still be about to wake somebody */
 static void queue_free(struct dmanic_queue *queue)
 {
+	WARN_ON_ONCE(!list_empty(&queue->pending) || !list_empty(&queue->behind) ||
+		     !list_empty(&queue->self_turn));
 	if (queue->ring)
 		vunmap(queue->ring);
 	if (queue->ring_mem)

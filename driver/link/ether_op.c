@@ -283,13 +283,25 @@ u32 dmanic_ether_cut(struct dmanic_xfer *xfer, u64 position, u32 most, u64 *offs
 	return block.bytes;
 }
 
+/*
+ * @op leaves queue->pending. A queue of which none waits is on none of our lists: nothing
+ * keeps it.
+ */
+static void op_leave(struct dmanic_op *op)
+{
+	struct dmanic_queue *queue = op->queue;
+
+	list_del(&op->entry);
+	if (!op_behind(queue))
+		list_del_init(&queue->behind);
+}
+
 static void op_list_end(struct ether_node *en, struct ether_op *eop, u32 status)
 {
 	struct dmanic_op *op = eop->op;
 
 	op->result = op->moved;
-	/* Off queue->pending */
-	list_del(&op->entry);
+	op_leave(op);
 	dmanic_ether_end(en, op, op_status(en, status));
 }
 
@@ -398,18 +410,16 @@ static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue)
 
 static void op_resume_queue(struct ether_node *en, struct dmanic_queue *queue)
 {
-	if (list_empty(&queue->behind))
+	if (op_behind(queue) && list_empty(&queue->behind))
 		list_add_tail(&queue->behind, &en->behind);
 }
 
-/* It waited, here or for this node. The last of its queue takes the queue off our lists. */
+/* It waited, here or for this node: ether_self.c has a list of queues, too */
 static void op_unpend(struct ether_node *en, struct dmanic_op *op, u32 status)
 {
 	struct dmanic_queue *queue = op->queue;
 
-	list_del(&op->entry);
-	if (list_empty(&queue->pending))
-		list_del_init(&queue->behind);
+	op_leave(op);
 	if (list_empty(&queue->self))
 		list_del_init(&queue->self_turn);
 	dmanic_ether_end(en, op, status);
@@ -443,7 +453,7 @@ static void op_resume_lists(struct ether_node *en)
 		} else if (op_list_go(en, eop)) {
 			continue;
 		}
-		/* Its ops are in en->done at most, so the queue is there */
+		/* What ended is in en->done until the lock is given up, and keeps it so long */
 		op_resume_queue(en, queue);
 	}
 	list_splice(&later, &en->resumed);

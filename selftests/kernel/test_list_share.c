@@ -152,6 +152,43 @@ TEST_F_TIMEOUT(share, does_not_hold_up_who_waits, 60)
 	}
 }
 
+/*
+ * The list ends while more queues than are looked at behind one another have many waiting
+ * lists: over a network, where these began behind a READ
+ */
+TEST_F_TIMEOUT(share, whose_list_ended_in_a_crowd_can_be_closed, 60)
+{
+	struct sharing *sharing = &self->sharing;
+	struct queue crowd[32], queue;
+	const unsigned int deep = 512;
+	struct dmanic_sqe list = sqe_some(self, 0, 2048);
+	unsigned int i, n, waiting = 0;
+
+	if (variant->shape != EMPTY)
+		SKIP("lists that move something take their turns on the wire");
+	for (i = 0; i < ARRAY_SIZE(crowd); i++) {
+		crowd[i] = queue_make(&sharing->node, deep, deep);
+		*queue_sqe(&crowd[i]) = sqe_move(DMANIC_OP_READ, sharing->local.id, 0,
+						 sharing->handle, 0, 8);
+		for (n = 1; n < deep; n++)
+			*queue_sqe(&crowd[i]) = sqe_some(self, 0, 1024);
+	}
+	for (i = 0; i < ARRAY_SIZE(crowd); i++)
+		queue_submit(&crowd[i]);
+	for (n = 0; n < 8; n++) {
+		queue = queue_make(&sharing->node, 4, 4);
+		EXPECT_EQ(queue_run(&queue, &list).status, DMANIC_STATUS_OK);
+		queue_close(&queue);
+	}
+	for (i = 0; i < ARRAY_SIZE(crowd); i++) {
+		waiting += deep - sharing_completed(&crowd[i]);
+		queue_close(&crowd[i]);
+	}
+	/* Else there was none */
+	if (fabric_on_netdevs())
+		EXPECT_GT(waiting, 0);
+}
+
 TEST_F_TIMEOUT(share, can_be_closed, 60)
 {
 	struct sharing *sharing = &self->sharing;
