@@ -212,6 +212,7 @@ int nic_open(const char *name, struct nic_ctx **ctx)
 	}
 	fill_info(&new->info, &arg);
 	pthread_mutex_init(&new->lock, NULL);
+	new->owner = getpid();
 	new->spin_ns = spin_ns();
 	new->serial = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
 	*ctx = new;
@@ -248,6 +249,11 @@ void nic_part_remove(struct nic_part *part)
 	if (part->next)
 		part->next->link = part->link;
 	pthread_mutex_unlock(lock);
+}
+
+bool nic_inherited(const struct nic_ctx *ctx)
+{
+	return ctx->owner != getpid();
 }
 
 /*

@@ -40,6 +40,7 @@ struct nic_part {
 /**
  * struct nic_ctx - an open device
  * @fd: of the device
+ * @owner: the process that opened it
  * @spin_ns: longest polling before a sleep; zero: never poll
  * @serial: tells contexts apart, also when one has the address of an old one
  * @info: as it was when the device was opened
@@ -48,6 +49,7 @@ struct nic_part {
  */
 struct nic_ctx {
 	int fd;
+	pid_t owner;
 	uint32_t spin_ns;
 	uint64_t serial;
 	struct nic_info info;
@@ -94,6 +96,8 @@ void nic_part_add(struct nic_ctx *ctx, struct nic_part *part, uint32_t number,
 		  void (*end)(struct nic_part *part));
 /* It goes by itself: for @end */
 void nic_part_remove(struct nic_part *part);
+/* By fork(): another process goes on with all of it, and has the mappings */
+bool nic_inherited(const struct nic_ctx *ctx);
 
 /* ---- error.c ---- */
 

@@ -128,11 +128,13 @@ void nic_segment_free(struct nic_segment *seg)
 {
 	if (!seg)
 		return;
-	/* A mapping keeps its pages, so the order does not matter to others. */
-	segment_ioctl(seg->part.ctx, DMANIC_IOC_SEGMENT_DESTROY, seg->part.number);
+	if (!nic_inherited(seg->part.ctx)) {
+		/* A mapping keeps its pages, so the order does not matter to others. */
+		segment_ioctl(seg->part.ctx, DMANIC_IOC_SEGMENT_DESTROY, seg->part.number);
+		if (seg->mapped)
+			munmap(seg->addr, seg->mapped);
+	}
 	nic_part_remove(&seg->part);
-	if (seg->mapped)
-		munmap(seg->addr, seg->mapped);
 	free(seg);
 }
 
@@ -357,7 +359,8 @@ void nic_disconnect(struct nic_remote *remote)
 	if (!remote)
 		return;
 	arg.handle = remote->part.number;
-	nic_ioctl(remote->part.ctx->fd, DMANIC_IOC_DISCONNECT, &arg);
+	if (!nic_inherited(remote->part.ctx))
+		nic_ioctl(remote->part.ctx->fd, DMANIC_IOC_DISCONNECT, &arg);
 	nic_part_remove(&remote->part);
 	free(remote);
 }

@@ -10,7 +10,8 @@
  *   nic_irq      an interrupt others can raise. One owner at a time.
  * Close queues and interrupts, and unmap what nic_map_remote() mapped, before the
  * context: each keeps the device open. After fork() the child must not use any
- * of them: the mappings are not inherited.
+ * of them: the mappings are not inherited. It may close the context, which ends
+ * nothing of its parent's.
  *
  * Functions return 0 (or a count) or a negative errno; nic_error_detail() then
  * tells what was tried and what to do. The outcome of an operation is an enum

@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -447,6 +448,7 @@ TEST_F(operation, of_a_context_that_a_child_inherited_reach_nothing)
 	struct outcome of;
 
 	if (!child) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pause();
 		_exit(0);
 	}
@@ -457,6 +459,24 @@ TEST_F(operation, of_a_context_that_a_child_inherited_reach_nothing)
 	EXPECT_EQ(of.status, NIC_NO_SEGMENT);
 	ASSERT_EQ(kill(child, SIGKILL), 0);
 	ASSERT_EQ(waitpid(child, NULL, 0), child);
+}
+
+TEST_F(operation, go_on_when_a_child_closes_what_it_inherited)
+{
+	pid_t child = fork();
+	struct outcome of;
+	int status;
+
+	if (!child) {
+		nic_close(self->far);
+		nic_close(self->near);
+		_exit(0);
+	}
+	ASSERT_GT(child, 0);
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	ASSERT_TRUE(WIFEXITED(status));
+	of = RUN_OP(put, self->from, 0, self->inbox, 0, 8, 0);
+	EXPECT_EQ(of.status, NIC_OK);
 }
 
 /* ---- commands that are no operations ---- */
