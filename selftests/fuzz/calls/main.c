@@ -24,6 +24,7 @@
 #define HANGS_MS	120000	/* no program takes so long, even on a slow machine */
 #define LOOK_EVERY	32U	/* programs */
 #define PINNED_MAX	(64UL << 20)
+#define CORPORA		8U
 
 static const char usage[] =
 "usage: fuzz-calls --device NAME... [OPTION...]\n"
@@ -37,8 +38,9 @@ static const char usage[] =
 "  --seed N         what follows from it are the programs, as far as they do not depend\n"
 "                   on what was reached (1)\n"
 "  --user N         every other program is that user's, without rights (65534)\n"
-"  --corpus FOLDER  programs to begin with, and where new ones are kept (with --keep)\n"
-"  --keep           keep them, named by how many places they were the first to reach\n"
+"  --corpus FOLDER  programs to begin with, the short ones first (repeat it)\n"
+"  --keep FOLDER    where programs go that reach something new, but for those of the first\n"
+"                   corpus; named by how many places they were the first to reach\n"
 "  --replay FILE    only that program, --calls times\n"
 "  --tell           what becomes of each call\n"
 "  --cursor FILE    the program at hand, for who finds the machine dead\n";
@@ -48,12 +50,14 @@ static const char usage[] =
  * @state: what a program begins with
  * @kept: programs that reached something new
  * @nr_kept: of them
- * @nr_first: of them, those that were there from the beginning
+ * @nr_first: of them, those of the corpora
+ * @nr_known: of them, those of the first corpus
  * @reached: places, see cover_bytes()
  * @covers: this kernel tells
  * @setup: command that makes devices
- * @corpus: folder, or NULL
- * @keep: new programs go there
+ * @corpus: folders
+ * @nr_corpora: of them
+ * @keep: folder for new programs, or NULL
  * @cursor: file, or NULL
  * @user: every other program's
  * @replay: file of the only program, or NULL
@@ -68,11 +72,13 @@ struct fuzz {
 	struct program *kept;
 	uint32_t nr_kept;
 	uint32_t nr_first;
+	uint32_t nr_known;
 	void *reached;
 	bool covers;
 	const char *setup;
-	const char *corpus;
-	bool keep;
+	const char *corpus[CORPORA];
+	uint32_t nr_corpora;
+	const char *keep;
 	const char *cursor;
 	uid_t user;
 	const char *replay;
@@ -216,23 +222,32 @@ static uint32_t run(const struct program *program)
 
 /* ---- those that are kept ---- */
 
-static void keep(const struct program *program, uint32_t fresh)
+static void keep_file(const struct program *program, uint32_t fresh)
 {
+	static uint32_t nr;
 	char path[512];
 	FILE *file;
 
-	if (fuzz.nr_kept == KEPT_MAX)
-		fuzz.kept[grow_below(KEPT_MAX)] = *program;
-	else
-		fuzz.kept[fuzz.nr_kept++] = *program;
 	if (!fuzz.keep)
 		return;
-	snprintf(path, sizeof(path), "%s/new-%05u-%05u", fuzz.corpus, fresh, fuzz.nr_kept);
-	file = fopen(path, "we");
+	/* Those of an earlier run stay */
+	do {
+		snprintf(path, sizeof(path), "%s/%05u-%05u", fuzz.keep, fresh, nr++);
+		file = fopen(path, "wxe");
+	} while (!file && errno == EEXIST);
 	if (!file)
 		die(path);
 	program_print(program, file);
 	fclose(file);
+}
+
+static void keep(const struct program *program, uint32_t fresh)
+{
+	if (fuzz.nr_kept == KEPT_MAX)
+		fuzz.kept[grow_below(KEPT_MAX)] = *program;
+	else
+		fuzz.kept[fuzz.nr_kept++] = *program;
+	keep_file(program, fresh);
 }
 
 static void load(const char *path, struct program *program)
@@ -250,27 +265,48 @@ static void load(const char *path, struct program *program)
 	}
 }
 
-static void load_all(void)
+static int shorter_first(const void *one, const void *other)
 {
+	const struct program *a = one, *b = other;
+
+	return a->nr < b->nr ? -1 : a->nr > b->nr;
+}
+
+static void load_folder(const char *folder)
+{
+	struct program *first = &fuzz.kept[fuzz.nr_kept];
 	struct dirent **entries;
-	struct program program;
 	char path[512];
-	int i, nr = scandir(fuzz.corpus, &entries, NULL, alphasort);
+	int i, nr = scandir(folder, &entries, NULL, alphasort);
 
 	if (nr < 0)
-		die(fuzz.corpus);
+		die(folder);
 	for (i = 0; i < nr; i++) {
 		if (*entries[i]->d_name != '.' && fuzz.nr_kept < KEPT_MAX) {
-			snprintf(path, sizeof(path), "%s/%s", fuzz.corpus, entries[i]->d_name);
-			load(path, &program);
-			fuzz.kept[fuzz.nr_kept++] = program;
+			snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
+			load(path, &fuzz.kept[fuzz.nr_kept++]);
 		}
 		free(entries[i]);
 	}
 	free(entries);
+	qsort(first, &fuzz.kept[fuzz.nr_kept] - first, sizeof(*first), shorter_first);
+}
+
+static void load_all(void)
+{
+	uint32_t i, fresh;
+
+	for (i = 0; i < fuzz.nr_corpora; i++) {
+		load_folder(fuzz.corpus[i]);
+		if (!i)
+			fuzz.nr_known = fuzz.nr_kept;
+	}
 	fuzz.nr_first = fuzz.nr_kept;
-	for (i = 0; i < (int)fuzz.nr_kept; i++)
-		run(&fuzz.kept[i]);
+	for (i = 0; i < fuzz.nr_first; i++) {
+		fresh = run(&fuzz.kept[i]);
+		if (fresh && i >= fuzz.nr_known)
+			keep_file(&fuzz.kept[i], fresh);
+	}
 }
 
 /* Short ones are done sooner, and those we began with are there for a reason */
@@ -340,7 +376,7 @@ static void options(int argc, char **argv)
 		{ "seed", required_argument, NULL, 'e' },
 		{ "user", required_argument, NULL, 'u' },
 		{ "corpus", required_argument, NULL, 'c' },
-		{ "keep", no_argument, NULL, 'k' },
+		{ "keep", required_argument, NULL, 'k' },
 		{ "replay", required_argument, NULL, 'r' },
 		{ "tell", no_argument, NULL, 'l' },
 		{ "cursor", required_argument, NULL, 'o' },
@@ -371,10 +407,12 @@ static void options(int argc, char **argv)
 			fuzz.user = (uid_t)strtoul(optarg, NULL, 0);
 			break;
 		case 'c':
-			fuzz.corpus = optarg;
+			if (fuzz.nr_corpora == CORPORA)
+				wrong_usage();
+			fuzz.corpus[fuzz.nr_corpora++] = optarg;
 			break;
 		case 'k':
-			fuzz.keep = true;
+			fuzz.keep = optarg;
 			break;
 		case 'r':
 			fuzz.replay = optarg;
@@ -392,7 +430,7 @@ static void options(int argc, char **argv)
 			wrong_usage();
 		}
 	}
-	if (!fuzz.state.nr_devices || optind != argc || (fuzz.keep && !fuzz.corpus))
+	if (!fuzz.state.nr_devices || optind != argc)
 		wrong_usage();
 }
 
@@ -409,7 +447,7 @@ int main(int argc, char **argv)
 	began = seconds();
 	if (fuzz.replay)
 		load(fuzz.replay, &program);
-	else if (fuzz.corpus)
+	else
 		load_all();
 	while ((!fuzz.wanted || fuzz.calls < fuzz.wanted) &&
 	       (fuzz.seconds <= 0 || seconds() - began < fuzz.seconds)) {
