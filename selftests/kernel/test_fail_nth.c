@@ -62,7 +62,7 @@ FIXTURE_SETUP(fail_nth)
 	self->target = segment_make(&self->peer, 4096);
 	segment_publish(&self->target, DMANIC_RIGHT_READ | DMANIC_RIGHT_WRITE |
 			DMANIC_RIGHT_ATOMIC, "target", secret);
-	self->irq = irq_make(&self->peer, 8);
+	self->irq = irq_make_with(&self->peer, 8, 0, -1, "irq", secret);
 	self->queue = queue_make(&self->node, 8, 8);
 	self->handle = segment_connect(&self->node, &self->target);
 	self->notify = irq_connect(&self->node, &self->irq);
@@ -181,6 +181,18 @@ static int call_connect_name(struct fail_nth_self *self)
 			    &self->made_handle);
 }
 
+static int call_connect_irq(struct fail_nth_self *self)
+{
+	return connect_call(&self->node, DMANIC_CONNECT_IRQ, self->peer.id, self->irq.id,
+			    self->irq.key, &self->made_handle);
+}
+
+static int call_connect_irq_name(struct fail_nth_self *self)
+{
+	return connect_name(&self->node, DMANIC_CONNECT_IRQ, self->peer.id, "irq", secret, 0,
+			    &self->made_handle);
+}
+
 static void make_connection(struct fail_nth_self *self)
 {
 	self->made_handle = segment_connect(&self->node, &self->target);
@@ -201,6 +213,12 @@ FIXTURE_VARIANT_ADD(fail_nth, connect) {
 };
 FIXTURE_VARIANT_ADD(fail_nth, connect_name) {
 	nothing, call_connect_name, disconnect_made,
+};
+FIXTURE_VARIANT_ADD(fail_nth, connect_irq) {
+	nothing, call_connect_irq, disconnect_made,
+};
+FIXTURE_VARIANT_ADD(fail_nth, connect_irq_name) {
+	nothing, call_connect_irq_name, disconnect_made,
 };
 FIXTURE_VARIANT_ADD(fail_nth, disconnect) {
 	make_connection, call_disconnect, nothing,
@@ -364,6 +382,61 @@ static void post_atomic(struct fail_nth_self *self)
 	*queue_sqe(&self->queue) = sqe_notify(self->notify, 1);
 }
 
+static void post_with_notify(struct fail_nth_self *self, struct dmanic_sqe sqe)
+{
+	self->raised = irq_raised(&self->irq);
+	*queue_sqe(&self->queue) = sqe;
+	*queue_sqe(&self->queue) = sqe_notify(self->notify, 1);
+}
+
+static void post_read(struct fail_nth_self *self)
+{
+	post_with_notify(self, sqe_move(DMANIC_OP_READ, self->local.id, 0, self->handle, 0, 4096));
+}
+
+static void post_strided(struct fail_nth_self *self, __u8 opcode)
+{
+	struct dmanic_sqe sqe = sqe_move(opcode, self->local.id, 0, self->handle, 0, 0);
+
+	sqe.block = 100;
+	sqe.count = 8;
+	sqe.local_stride = 200;
+	sqe.remote_stride = 300;
+	post_with_notify(self, sqe);
+}
+
+static void post_write_strided(struct fail_nth_self *self)
+{
+	post_strided(self, DMANIC_OP_WRITE_STRIDED);
+}
+
+static void post_read_strided(struct fail_nth_self *self)
+{
+	post_strided(self, DMANIC_OP_READ_STRIDED);
+}
+
+static void post_swap(struct fail_nth_self *self)
+{
+	post_with_notify(self, sqe_atomic(DMANIC_OP_SWAP, self->handle, 8, 1, 0));
+}
+
+static void post_compare_swap(struct fail_nth_self *self)
+{
+	post_with_notify(self, sqe_atomic(DMANIC_OP_COMPARE_SWAP, self->handle, 8, 1, 0));
+}
+
+/* The second of the two raises nothing */
+static void post_write_notify(struct fail_nth_self *self)
+{
+	struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, self->local.id, 0, self->handle, 0, 4096);
+
+	sqe.flags = DMANIC_SQE_NOTIFY;
+	sqe.notify = self->notify;
+	self->raised = irq_raised(&self->irq);
+	*queue_sqe(&self->queue) = sqe;
+	*queue_sqe(&self->queue) = (struct dmanic_sqe) { .opcode = DMANIC_OP_NOP };
+}
+
 /* Each was done once, whether the first call submitted it or the second. */
 static void reap_two(struct fail_nth_self *self)
 {
@@ -401,6 +474,24 @@ FIXTURE_VARIANT_ADD(fail_nth, enter_list) {
 FIXTURE_VARIANT_ADD(fail_nth, enter_atomic) {
 	post_atomic, call_enter, reap_two,
 };
+FIXTURE_VARIANT_ADD(fail_nth, enter_read) {
+	post_read, call_enter, reap_two,
+};
+FIXTURE_VARIANT_ADD(fail_nth, enter_write_strided) {
+	post_write_strided, call_enter, reap_two,
+};
+FIXTURE_VARIANT_ADD(fail_nth, enter_read_strided) {
+	post_read_strided, call_enter, reap_two,
+};
+FIXTURE_VARIANT_ADD(fail_nth, enter_swap) {
+	post_swap, call_enter, reap_two,
+};
+FIXTURE_VARIANT_ADD(fail_nth, enter_compare_swap) {
+	post_compare_swap, call_enter, reap_two,
+};
+FIXTURE_VARIANT_ADD(fail_nth, enter_write_notify) {
+	post_write_notify, call_enter, reap_two,
+};
 FIXTURE_VARIANT_ADD(fail_nth, irq_wait) {
 	nothing, call_irq_wait, nothing,
 };
@@ -424,6 +515,11 @@ static int call_map_queue(struct fail_nth_self *self)
 	return map_fd(self, self->queue.fd, self->queue.map_bytes, 0);
 }
 
+static int call_map_irq(struct fail_nth_self *self)
+{
+	return map_fd(self, self->irq.fd, self->irq.map_bytes, 0);
+}
+
 static void unmap_made(struct fail_nth_self *self)
 {
 	ASSERT_EQ(munmap(self->map, self->map_bytes), 0);
@@ -434,6 +530,10 @@ FIXTURE_VARIANT_ADD(fail_nth, map_segment) {
 };
 FIXTURE_VARIANT_ADD(fail_nth, map_queue) {
 	nothing, call_map_queue, unmap_made,
+};
+
+FIXTURE_VARIANT_ADD(fail_nth, map_irq) {
+	nothing, call_map_irq, unmap_made,
 };
 
 static int call_map_remote(struct fail_nth_self *self)
@@ -504,6 +604,42 @@ FIXTURE_VARIANT_ADD(fail_nth, fault_remote) {
 	prepare_fault, call_fault, undo_fault,
 };
 
+/* What it could not tell it tells the next time: a neighbour failed, and restarted */
+static void prepare_news(struct fail_nth_self *self)
+{
+	char name[DMANIC_NAME_MAX];
+	struct fabric own = { .nodes = 0 };
+
+	fabric_make(&own, "n", 2, NULL);
+	self->fd = node_open(&own, 0).fd;
+	self->own = own;
+	fabric_name(&own, 1, name);
+	ASSERT_EQ(device_set_failed(name, true), 0);
+	ASSERT_EQ(device_set_failed(name, false), 0);
+}
+
+static int call_news(struct fail_nth_self *self)
+{
+	struct dmanic_news news[3];
+	ssize_t got = read(self->fd, news, sizeof(news));
+
+	if (got < 0)
+		return -errno;
+	EXPECT_EQ(got, 2 * sizeof(*news));
+	EXPECT_EQ(news[0].number, 0);
+	return 0;
+}
+
+static void undo_news(struct fail_nth_self *self)
+{
+	ASSERT_EQ(close(self->fd), 0);
+	ASSERT_EQ(fabric_delete(self->own.prefix, true), 0);
+}
+
+FIXTURE_VARIANT_ADD(fail_nth, read_news) {
+	prepare_news, call_news, undo_news,
+};
+
 /* ---- the sweep ---- */
 
 /* What is in no count, an export or a name, would be in the way of this. */
@@ -518,10 +654,10 @@ static void call_again(struct fail_nth_self *self,
 		     strerror(-again));
 }
 
-static bool maps_others(const struct fail_nth_variant *variant)
+static bool of_loop(const struct fail_nth_variant *variant)
 {
 	return variant->call == call_map_remote || variant->call == call_map_first ||
-	       variant->call == call_fault;
+	       variant->call == call_fault || variant->call == call_news;
 }
 
 TEST_F_TIMEOUT(fail_nth, each_failure_leaves_nothing, 60)
@@ -531,8 +667,8 @@ TEST_F_TIMEOUT(fail_nth, each_failure_leaves_nothing, 60)
 	bool injected;
 	int ret;
 
-	if (maps_others(variant) && fabric_on_netdevs())
-		SKIP("a network device maps nothing of others");
+	if (of_loop(variant) && fabric_on_netdevs())
+		SKIP("only nodes of a loop link map others, and fail when they are told to");
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
 		variant->prepare(self);
 		counts_read(&self->node, &self->target, &before);

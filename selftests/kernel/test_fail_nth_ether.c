@@ -56,7 +56,7 @@ static bool there(void)
 
 static const __u8 key[16] = { 1, 2, 3 };
 
-static void request_new(struct request *request, unsigned int node)
+static void request_new(struct request *request, unsigned int node, bool by_index)
 {
 	char name[DMANIC_NAME_MAX];
 
@@ -65,7 +65,10 @@ static void request_new(struct request *request, unsigned int node)
 	mnl_attr_put_strz(request->header, DMANIC_A_TYPE, "ether");
 	mnl_attr_put_strz(request->header, DMANIC_A_NAME, name);
 	mnl_attr_put_strz(request->header, DMANIC_A_FABRIC, own.prefix);
-	mnl_attr_put_strz(request->header, DMANIC_A_NETDEV, netdev);
+	if (by_index)
+		mnl_attr_put_u32(request->header, DMANIC_A_IFINDEX, if_nametoindex(netdev));
+	else
+		mnl_attr_put_strz(request->header, DMANIC_A_NETDEV, netdev);
 	mnl_attr_put_u32(request->header, DMANIC_A_NODE, node);
 	/* On a slow machine it may be down for long: no node is taken for dead meanwhile */
 	mnl_attr_put_u64(request->header, DMANIC_A_DEAD_NS, slow_ns(30000));
@@ -76,11 +79,11 @@ static void make(unsigned int node)
 {
 	struct request request;
 
-	request_new(&request, node);
+	request_new(&request, node, false);
 	ASSERT_EQ(request_send(&request, NULL, NULL), 0);
 }
 
-TEST_TIMEOUT(fail_nth_ether, new_is_all_or_nothing, 120)
+static void sweep_new(bool by_index)
 {
 	int control = injection_open(), ret = 0;
 	struct request request;
@@ -89,7 +92,7 @@ TEST_TIMEOUT(fail_nth_ether, new_is_all_or_nothing, 120)
 
 	netdev_make();
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
-		request_new(&request, 0);
+		request_new(&request, 0, by_index);
 		ret = request_send_armed(control, nth, &request, &injected);
 		if (!injected)
 			break;
@@ -104,6 +107,16 @@ TEST_TIMEOUT(fail_nth_ether, new_is_all_or_nothing, 120)
 	EXPECT_GT(nth, 10);
 	ASSERT_EQ(device_delete(device_name, false), 0);
 	netdev_remove();
+}
+
+TEST_TIMEOUT(fail_nth_ether, new_is_all_or_nothing, 120)
+{
+	sweep_new(false);
+}
+
+TEST_TIMEOUT(fail_nth_ether, new_by_index_is_all_or_nothing, 120)
+{
+	sweep_new(true);
 }
 
 TEST_TIMEOUT(fail_nth_ether, delete_is_all_or_nothing, 120)
@@ -133,8 +146,18 @@ TEST_TIMEOUT(fail_nth_ether, delete_is_all_or_nothing, 120)
 	netdev_remove();
 }
 
-/* What a device is given is there, or what was before */
-static void sweep_set(void (*put)(struct nlmsghdr *header, unsigned int nth),
+static void request_set(struct request *request,
+			void (*put)(struct nlmsghdr *header, unsigned int nth),
+			unsigned int nth)
+{
+	request_begin(request, DMANIC_GENL_CMD_DEV_SET, 0);
+	mnl_attr_put_strz(request->header, DMANIC_A_NAME, device_name);
+	put(request->header, nth);
+}
+
+/* What a device is given is there, or what was before: what @first gives it, unless NULL */
+static void sweep_set(void (*first)(struct nlmsghdr *header, unsigned int nth),
+		      void (*put)(struct nlmsghdr *header, unsigned int nth),
 		      bool (*has)(const struct device *device, unsigned int nth))
 {
 	int control = injection_open(), ret = 0;
@@ -146,9 +169,11 @@ static void sweep_set(void (*put)(struct nlmsghdr *header, unsigned int nth),
 	netdev_make();
 	make(0);
 	for (nth = 1; nth < FAULTS_MAX; nth++) {
-		request_begin(&request, DMANIC_GENL_CMD_DEV_SET, 0);
-		mnl_attr_put_strz(request.header, DMANIC_A_NAME, device_name);
-		put(request.header, nth);
+		if (first) {
+			request_set(&request, first, nth);
+			ASSERT_EQ(request_send(&request, NULL, NULL), 0);
+		}
+		request_set(&request, put, nth);
 		ret = request_send_armed(control, nth, &request, &injected);
 		ASSERT_EQ(device_get(device_name, &device), 0);
 		if (ret <= 0)
@@ -177,7 +202,25 @@ static bool has_key(const struct device *device, unsigned int nth)
 
 TEST_TIMEOUT(fail_nth_ether, key_is_all_or_nothing, 120)
 {
-	sweep_set(put_key, has_key);
+	sweep_set(NULL, put_key, has_key);
+}
+
+static void put_no_key(struct nlmsghdr *header, unsigned int nth)
+{
+	(void)nth;
+	mnl_attr_put(header, DMANIC_A_KEY, 0, NULL);
+}
+
+static bool has_no_key(const struct device *device, unsigned int nth)
+{
+	/* If any, that of before */
+	EXPECT_TRUE(!device->key_id || has_key(device, nth));
+	return !device->key_id;
+}
+
+TEST_TIMEOUT(fail_nth_ether, key_is_removed_or_stays, 120)
+{
+	sweep_set(put_key, put_no_key, has_no_key);
 }
 
 static void put_fault(struct nlmsghdr *header, unsigned int nth)
@@ -195,7 +238,7 @@ static bool has_fault(const struct device *device, unsigned int nth)
 
 TEST_TIMEOUT(fail_nth_ether, fault_is_all_or_nothing, 120)
 {
-	sweep_set(put_fault, has_fault);
+	sweep_set(NULL, put_fault, has_fault);
 }
 
 /* ---- the network device ---- */

@@ -16,10 +16,13 @@
 
 static void request_new(struct request *request, const char *prefix)
 {
+	const struct model model = { .name = "sci-d330", .latency_ns = 4321 };
+
 	request_begin(request, DMANIC_GENL_CMD_DEV_NEW, 0);
 	mnl_attr_put_strz(request->header, DMANIC_A_TYPE, "loop");
 	mnl_attr_put_strz(request->header, DMANIC_A_NAME, prefix);
 	mnl_attr_put_u32(request->header, DMANIC_A_NODES, 2);
+	request_model(request, &model);
 }
 
 static void request_delete(struct request *request, const char *prefix)
