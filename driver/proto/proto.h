@@ -239,6 +239,7 @@ struct dmanic_xfer {
  * @flows: that have transfers, in turn
  * @turn: in tx->turns while there are any
  * @asking: ids of READs, ATOMICs and LOOKUPs of them
+ * @sending: of the others, those with an id that want more places in the stream
  *
  * An id may be in use after its transfer has ended: dmanic_share_end() before it goes.
  */
@@ -246,6 +247,7 @@ struct dmanic_share {
 	struct list_head flows;
 	struct list_head turn;
 	u32 asking;
+	u32 sending;
 };
 
 /**

@@ -29,6 +29,7 @@ void dmanic_share_init(struct dmanic_share *share)
 	INIT_LIST_HEAD(&share->flows);
 	INIT_LIST_HEAD(&share->turn);
 	share->asking = 0;
+	share->sending = 0;
 }
 
 /**
@@ -109,6 +110,8 @@ void dmanic_xfer_unqueue(struct dmanic_xfer *xfer)
 		return;
 	xfer->flow = NULL;
 	list_del_init(&xfer->entry);
+	if (xfer->begun && !xfer_asks(xfer))
+		flow->share->sending--;
 	if (!list_empty(&flow->xfers))
 		return;
 	list_del_init(&flow->turn);
@@ -165,17 +168,19 @@ static struct dmanic_slot *xfer_slot(struct dmanic_peer *peer, u32 id)
 }
 
 /*
- * A question has its id until all of the answer is there: one user must not have them
- * all, nor bulk operations what urgent ones need.
+ * A question has its id until all of the answer is there, and who sends much until all of it
+ * was sent. One user must not have all of them for that: as many as are left for others, so
+ * that there always are some; nor bulk operations what urgent ones need.
  */
 static bool xfer_may_begin(const struct dmanic_peer *peer, const struct dmanic_xfer *xfer)
 {
 	u32 part = peer->operations / XFER_SHARE_PART, kept = 0;
+	const struct dmanic_share *share = xfer->flow->share;
 
 	if (xfer->class == DMANIC_BULK)
 		kept = min(XFER_URGENT_IDS, part);
-	return peer->nr_free > kept &&
-	       (!xfer_asks(xfer) || xfer->flow->share->asking < max(part, 1U));
+	return peer->nr_free > kept + share->asking + share->sending &&
+	       (!xfer_asks(xfer) || share->asking < max(part, 1U));
 }
 
 static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
@@ -203,6 +208,8 @@ static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	slot->answered = false;
 	slot->left = xfer->length;
 	INIT_LIST_HEAD(&slot->late);
+	if (!slot->asks)
+		xfer->flow->share->sending++;
 	xfer->id = slot->id;
 	xfer->begun = true;
 	return true;

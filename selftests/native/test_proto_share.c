@@ -73,6 +73,50 @@ TEST(share__questions_leave_ids)
 	pair_end();
 }
 
+/* Nor do long operations of one user, however many queues he has */
+TEST(share__long_ones_leave_ids)
+{
+	static struct dmanic_flow flow[300];
+	u32 i, begun = 0;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(flow); i++) {
+		dmanic_flow_init(&flow[i], &pair[0].share[DMANIC_BULK]);
+		xfer[i] = pair_write(source, 2000, 0);
+		xfer[i].blocks = true;
+		dmanic_peer_submit(pair[0].peer, &flow[i], &xfer[i], pair_now);
+	}
+	pair_pump(0);
+	for (i = 0; i < ARRAY_SIZE(flow); i++)
+		begun += xfer[i].begun && !xfer[i].whole;
+	EXPECT(begun > 64 && begun <= 128);
+	EXPECT_EQ(pair[0].share[DMANIC_BULK].sending, begun);
+	xfer[300] = pair_write(source, 8, 0);
+	dmanic_peer_submit(pair[0].peer, &other, &xfer[300], pair_now);
+	get_by(&other, 301, 100);
+	/* There and back: now there is room in the stream */
+	for (i = 0; i < 2; i++) {
+		while (pair[i].nr_sent) {
+			pair_deliver(i, 0);
+			pair_drop(i, 0);
+		}
+	}
+	EXPECT(xfer[300].begun);
+	pair_run(500 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 302);
+	EXPECT_EQ(pair[0].share[DMANIC_BULK].sending, 0);
+	/* When a connection ends with some under way, they count no more */
+	xfer[0] = pair_write(source, 60000, 0);
+	dmanic_peer_submit(pair[0].peer, &flow[0], &xfer[0], pair_now);
+	pair[0].peer->granted = 10000;
+	pair_pump(0);
+	EXPECT_EQ(pair[0].share[DMANIC_BULK].sending, 1);
+	pair_wait(2100 * PAIR_MS);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	EXPECT_EQ(pair[0].share[DMANIC_BULK].sending, 0);
+	pair_end();
+}
+
 /* Nor do bulk operations take those of urgent ones */
 TEST(share__bulk_leaves_ids_to_urgent)
 {
