@@ -343,50 +343,38 @@ FIXTURE_VARIANT_ADD(fail_nth, poll_thread) {
 FIXTURE_VARIANT_ADD(fail_nth, irq) { nothing, call_irq, close_made };
 FIXTURE_VARIANT_ADD(fail_nth, open) { nothing, call_open, close_made };
 
-static void post_two(struct fail_nth_self *self)
+static void post_with_notify(struct fail_nth_self *self, struct dmanic_sqe sqe)
 {
 	self->raised = irq_raised(&self->irq);
-	*queue_sqe(&self->queue) = sqe_move(DMANIC_OP_WRITE, self->local.id, 0,
-					    self->handle, 0, 4096);
+	*queue_sqe(&self->queue) = sqe;
 	*queue_sqe(&self->queue) = sqe_notify(self->notify, 1);
+}
+
+static void post_two(struct fail_nth_self *self)
+{
+	post_with_notify(self, sqe_move(DMANIC_OP_WRITE, self->local.id, 0, self->handle, 0, 4096));
 }
 
 /* What the poster does not do itself */
 static void post_behind_fence(struct fail_nth_self *self)
 {
-	struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, self->local.id, 0,
-					 self->handle, 0, 4096);
+	struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, self->local.id, 0, self->handle, 0, 4096);
 
-	self->raised = irq_raised(&self->irq);
 	sqe.flags = DMANIC_SQE_FENCE;
-	*queue_sqe(&self->queue) = sqe;
-	*queue_sqe(&self->queue) = sqe_notify(self->notify, 1);
+	post_with_notify(self, sqe);
 }
 
 static void post_list(struct fail_nth_self *self)
 {
 	struct dmanic_list_entry entry = { .local_offset = 1024, .length = 64 };
 
-	self->raised = irq_raised(&self->irq);
 	memcpy(self->local.data, &entry, sizeof(entry));
-	*queue_sqe(&self->queue) = sqe_list(0, self->local.id, self->handle,
-					    self->local.id, 0, 1);
-	*queue_sqe(&self->queue) = sqe_notify(self->notify, 1);
+	post_with_notify(self, sqe_list(0, self->local.id, self->handle, self->local.id, 0, 1));
 }
 
 static void post_atomic(struct fail_nth_self *self)
 {
-	self->raised = irq_raised(&self->irq);
-	*queue_sqe(&self->queue) = sqe_atomic(DMANIC_OP_FETCH_ADD, self->handle,
-					      8, 1, 0);
-	*queue_sqe(&self->queue) = sqe_notify(self->notify, 1);
-}
-
-static void post_with_notify(struct fail_nth_self *self, struct dmanic_sqe sqe)
-{
-	self->raised = irq_raised(&self->irq);
-	*queue_sqe(&self->queue) = sqe;
-	*queue_sqe(&self->queue) = sqe_notify(self->notify, 1);
+	post_with_notify(self, sqe_atomic(DMANIC_OP_FETCH_ADD, self->handle, 8, 1, 0));
 }
 
 static void post_read(struct fail_nth_self *self)

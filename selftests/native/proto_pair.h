@@ -476,20 +476,25 @@ static inline u8 pair_type(u32 i, u32 k)
 }
 
 /* Everything arrives, in order, until nobody has anything more */
-static inline void pair_settle(void)
+/* What side 0 has sent, and then side 1, arrives */
+static inline void pair_round(void)
 {
 	u32 i;
 
-	pair_pump(0);
-	pair_pump(1);
-	while (pair[0].nr_sent || pair[1].nr_sent) {
-		for (i = 0; i < 2; i++) {
-			while (pair[i].nr_sent) {
-				pair_deliver(i, 0);
-				pair_drop(i, 0);
-			}
+	for (i = 0; i < 2; i++) {
+		while (pair[i].nr_sent) {
+			pair_deliver(i, 0);
+			pair_drop(i, 0);
 		}
 	}
+}
+
+static inline void pair_settle(void)
+{
+	pair_pump(0);
+	pair_pump(1);
+	while (pair[0].nr_sent || pair[1].nr_sent)
+		pair_round();
 }
 
 /* To the next deadline, unless it is behind @until; what timers make is in the lists */

@@ -51,7 +51,6 @@ static const char usage[] =
  * @kept: programs that reached something new
  * @nr_kept: of them
  * @nr_first: of them, those of the corpora
- * @nr_known: of them, those of the first corpus
  * @reached: places, see cover_bytes()
  * @covers: this kernel tells
  * @setup: command that makes devices
@@ -72,7 +71,6 @@ struct fuzz {
 	struct program *kept;
 	uint32_t nr_kept;
 	uint32_t nr_first;
-	uint32_t nr_known;
 	void *reached;
 	bool covers;
 	const char *setup;
@@ -294,17 +292,17 @@ static void load_folder(const char *folder)
 
 static void load_all(void)
 {
-	uint32_t i, fresh;
+	uint32_t i, fresh, known = 0;
 
 	for (i = 0; i < fuzz.nr_corpora; i++) {
 		load_folder(fuzz.corpus[i]);
 		if (!i)
-			fuzz.nr_known = fuzz.nr_kept;
+			known = fuzz.nr_kept;
 	}
 	fuzz.nr_first = fuzz.nr_kept;
 	for (i = 0; i < fuzz.nr_first; i++) {
 		fresh = run(&fuzz.kept[i]);
-		if (fresh && i >= fuzz.nr_known)
+		if (fresh && i >= known)
 			keep_file(&fuzz.kept[i], fresh);
 	}
 }
