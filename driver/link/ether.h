@@ -306,6 +306,7 @@ struct ether_queue {
  * @of_peer: in ep->ops
  * @resume: in en->resumed
  * @list_status: LIST: how it ends after what is under way
+ * @list_reach: LIST that writes: behind the last entry that what is under way may have
  * @begun: some of it was with the protocol
  * @local: LIST that reads: where the bytes under way go
  */
@@ -317,6 +318,7 @@ struct ether_op {
 	struct list_head of_peer;
 	struct list_head resume;
 	u32 list_status;
+	u32 list_reach;
 	bool begun;
 	u64 local;
 };

@@ -206,6 +206,7 @@ static u64 op_list_measure(struct ether_node *en, struct ether_op *eop)
 		bytes += block.bytes;
 	}
 	en->looks += nr;
+	eop->list_reach = op->list.next;
 	eop->xfer.notifies = op_notifies(op) && !eop->list_status && dmanic_list_done(op);
 	/* The protocol asks for them once more, one by one */
 	if (bytes)
@@ -270,11 +271,13 @@ u32 dmanic_ether_cut(struct dmanic_xfer *xfer, u64 position, u32 most, u64 *offs
 {
 	struct dmanic_op *op = to_eop(xfer)->op;
 	struct dmanic_list_block block = {};
-	u32 skipped = 0;
 
-	/* A program may have changed the list since it was measured */
+	/*
+	 * A program may have changed the list since it was measured. None is looked at that was
+	 * not then: these were counted.
+	 */
 	while (!block.bytes) {
-		if (dmanic_list_done(op) || skipped++ > OP_LIST_PART ||
+		if ((!op->list.rest.bytes && op->list.next >= to_eop(xfer)->list_reach) ||
 		    dmanic_list_next(op, op->list.reach, most, &block))
 			return 0;
 	}

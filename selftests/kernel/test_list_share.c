@@ -189,6 +189,33 @@ TEST_F_TIMEOUT(share, whose_list_ended_in_a_crowd_can_be_closed, 60)
 		EXPECT_GT(waiting, 0);
 }
 
+/*
+ * Over a network the entries of a part are counted before it begins, and those alone are looked
+ * at: who empties them meanwhile makes nobody look for their bytes behind them
+ */
+TEST_F_TIMEOUT(share, whose_list_was_emptied_is_BOUNDS, 60)
+{
+	enum { PART = 1024 };
+	struct sharing *sharing = &self->sharing;
+	unsigned int i;
+
+	if (variant->shape != HUGE_BLOCKS)
+		SKIP("what is emptied has to be under way for a while");
+	if (!fabric_on_netdevs())
+		SKIP("entries are read when their bytes are moved");
+	for (i = 0; i < 2 * PART; i++)
+		self->entries[i].length = MIB;
+	memset(sharing->local.data, 0x11, MIB);
+	*queue_sqe(&sharing->queue) = sqe_some(self, 0, 2 * PART);
+	queue_submit(&sharing->queue);
+	ASSERT_TRUE(WAIT_FOR(__atomic_load_n(&sharing->remote.data[MIB - 1],
+					     __ATOMIC_RELAXED) == 0x11));
+	ASSERT_EQ(sharing_completed(&sharing->queue), 0);
+	for (i = 1; i < PART; i++)
+		__atomic_store_n(&self->entries[i].length, 0, __ATOMIC_RELAXED);
+	EXPECT_EQ(queue_wait(&sharing->queue).status, DMANIC_STATUS_BOUNDS);
+}
+
 TEST_F_TIMEOUT(share, can_be_closed, 60)
 {
 	struct sharing *sharing = &self->sharing;
