@@ -527,8 +527,10 @@ enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmani
 		dmanic_tx_retire(peer, class);
 	}
 	/* What is owed in one class may be what the other waits for: when both are told */
-	for (class = 0; class < DMANIC_CLASSES; class++)
+	for (class = 0; class < DMANIC_CLASSES; class++) {
 		dmanic_receive_retry(peer, class, now);
+		dmanic_xfer_late(peer, class, false, now);
+	}
 	/* What is damaged did arrive, and is sent again at once: nobody waits in vain */
 	if (units || corrupt) {
 		peer->progress = now;
@@ -539,7 +541,6 @@ enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmani
 	}
 	if (units)
 		peer->moved = now;
-	dmanic_xfer_late(peer, false, now);
 	dmanic_rate_round(peer, units, now);
 	dmanic_loss_detect(peer, now);
 	return DMANIC_DROP_NONE;

@@ -109,7 +109,7 @@ u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most);
 void dmanic_xfer_retired(struct dmanic_peer *peer, u8 class,
 			 const struct dmanic_extent *extent);
 void dmanic_xfer_reached(struct dmanic_peer *peer, u8 class);
-void dmanic_xfer_late(struct dmanic_peer *peer, bool moved, u64 now);
+void dmanic_xfer_late(struct dmanic_peer *peer, u8 class, bool moved, u64 now);
 enum dmanic_drop dmanic_xfer_result(struct dmanic_peer *peer, u8 class,
 				    const struct dmanic_record *record, u64 seq);
 enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,

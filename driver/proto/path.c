@@ -91,6 +91,8 @@ static void path_test(struct dmanic_peer *peer, u32 mtu, bool cuts)
 	path->sent = 0;
 	path->asks = false;
 	path->due = true;
+	path->paced = false;
+	path->put_off = false;
 	path->later = DMANIC_NEVER;
 }
 
@@ -128,7 +130,7 @@ void dmanic_path_doubt(struct dmanic_peer *peer)
 {
 	u64 at = peer->path.at;
 
-	if (peer->path.due || peer->path.sent)
+	if (peer->path.due || peer->path.sent || peer->path.put_off)
 		return;
 	path_test(peer, peer->mtu, false);
 	/* What is due then is not put off by that */
@@ -183,8 +185,11 @@ void dmanic_peer_set_mtu(struct dmanic_peer *peer)
 		path->vain = 0;
 		path_restored(peer);
 	}
-	if (anew || mtu != peer->mtu || super != peer->super)
-		dmanic_path_begin(peer);
+	if (!anew && mtu == peer->mtu && super == peer->super)
+		return;
+	dmanic_path_begin(peer);
+	/* The other end may say so again and again */
+	path->paced = anew;
 }
 
 static u64 path_wait(const struct dmanic_peer *peer)
@@ -324,6 +329,12 @@ void dmanic_path_timer(struct dmanic_peer *peer, u64 now)
 
 	if (path->due || path->at > now)
 		return;
+	if (path->put_off) {
+		path->put_off = false;
+		path->due = true;
+		path->at = DMANIC_NEVER;
+		return;
+	}
 	if (!path->sent) {
 		path_raise(peer);
 		return;
@@ -368,6 +379,25 @@ static void path_build(struct dmanic_peer *peer, u32 length, struct dmanic_out *
 	out->seal = true;
 }
 
+static u64 path_gap(const struct dmanic_peer *peer)
+{
+	return dmanic_peer_config(peer)->dead_ns / PATH_WAIT;
+}
+
+/* What the other end says of itself makes no more TESTs than what gets lost does */
+static bool path_put_off(struct dmanic_peer *peer, u64 now)
+{
+	struct dmanic_peer_path *path = &peer->path;
+
+	if (!path->paced || now - path->last >= path_gap(peer))
+		return false;
+	path->paced = false;
+	path->put_off = true;
+	path->due = false;
+	path->at = path->last + path_gap(peer);
+	return true;
+}
+
 /**
  * dmanic_path_next() - TEST
  * @peer: to whom; open
@@ -378,12 +408,11 @@ static void path_build(struct dmanic_peer *peer, u32 length, struct dmanic_out *
  */
 bool dmanic_path_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 {
-	u64 wait = max(dmanic_peer_config(peer)->dead_ns / PATH_WAIT,
-		       PATH_ROUNDS * peer->rate.srtt);
+	u64 wait = max(path_gap(peer), PATH_ROUNDS * peer->rate.srtt);
 	struct dmanic_peer_path *path = &peer->path;
 	u32 longer = path->unheard, pieces = 1;
 
-	if (!path->due)
+	if (!path->due || path_put_off(peer, now))
 		return false;
 	if (path->asks) {
 		path->asks = false;
@@ -395,6 +424,7 @@ bool dmanic_path_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 		longer = max(path->tried, path->unheard);
 	path->due = false;
 	path->sent = now;
+	path->last = now;
 	longer = min(longer, path->unheard > PATH_UNHEARD ? PATH_MUTE_MAX : PATH_WAIT_MAX);
 	path->at = now + (wait << longer);
 	if (path->cuts && path_link_super(peer, path->mtu) > path->mtu)

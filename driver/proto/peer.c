@@ -191,7 +191,6 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->backoff = 0;
 	peer->progress = 0;
 	peer->moved = 0;
-	peer->late_since = DMANIC_NEVER;
 	peer->reached = false;
 	peer->unreached = 0;
 	peer->tail_probed = false;
@@ -323,6 +322,7 @@ void dmanic_peer_rekeyed(struct dmanic_peer *peer)
 static u64 peer_dead_at(const struct dmanic_peer *peer)
 {
 	u64 limit = dmanic_peer_config(peer)->dead_ns, stuck = DMANIC_NEVER;
+	u32 class;
 
 	if (peer->state == DMANIC_PEER_CLOSED)
 		return DMANIC_NEVER;
@@ -331,8 +331,9 @@ static u64 peer_dead_at(const struct dmanic_peer *peer)
 	if (peer->tx[DMANIC_BULK].una != peer->tx[DMANIC_BULK].next ||
 	    peer->tx[DMANIC_URGENT].una != peer->tx[DMANIC_URGENT].next)
 		stuck = peer->moved + PEER_STUCK * limit;
-	if (peer->late_since != DMANIC_NEVER)
-		stuck = min(stuck, peer->late_since + PEER_STUCK * limit);
+	for (class = 0; class < DMANIC_CLASSES; class++)
+		if (peer->tx[class].late_since != DMANIC_NEVER)
+			stuck = min(stuck, peer->tx[class].late_since + PEER_STUCK * limit);
 	/* Somebody says to be it, elsewhere: it has half the time to say no */
 	if (peer->doubted && peer->heard < peer->doubted)
 		stuck = min(stuck, peer->doubted + limit / 2);
@@ -407,6 +408,7 @@ static bool peer_is_dead(struct dmanic_peer *peer, u64 now)
 {
 	u64 limit = dmanic_peer_config(peer)->dead_ns;
 	u64 left = limit / PEER_PROBES, again = now - limit + left;
+	u32 class;
 
 	if (peer_dead_at(peer) > now)
 		return false;
@@ -424,8 +426,10 @@ static bool peer_is_dead(struct dmanic_peer *peer, u64 now)
 	} else if (max(peer->heard, peer->waiting) + limit <= now) {
 		peer->waiting = again;
 		peer_again(&peer->moved, PEER_STUCK * limit, left, now);
-		if (peer->late_since != DMANIC_NEVER)
-			peer_again(&peer->late_since, PEER_STUCK * limit, left, now);
+		for (class = 0; class < DMANIC_CLASSES; class++)
+			if (peer->tx[class].late_since != DMANIC_NEVER)
+				peer_again(&peer->tx[class].late_since, PEER_STUCK * limit,
+					   left, now);
 	} else {
 		return true;
 	}

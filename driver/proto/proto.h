@@ -237,6 +237,9 @@ struct dmanic_xfer {
 /**
  * struct dmanic_share - flows of one user to one peer in one class
  * @flows: that have transfers, in turn
+ * @waiting: but those of which the first found no id: one that asks, or does not. They are
+ *	not looked at until there is one
+ * @woken: of which of the two one was given an id last
  * @turn: in tx->turns while there are any
  * @asking: ids of READs, ATOMICs and LOOKUPs of them
  * @sending: of the others, those with an id that want more places in the stream
@@ -245,6 +248,8 @@ struct dmanic_xfer {
  */
 struct dmanic_share {
 	struct list_head flows;
+	struct list_head waiting[2];
+	bool woken;
 	struct list_head turn;
 	u32 asking;
 	u32 sending;
@@ -253,7 +258,7 @@ struct dmanic_share {
 /**
  * struct dmanic_flow - transfers to one peer, in order
  * @xfers: that have no place in the stream yet, or not all of it
- * @turn: in share->flows while there are any
+ * @turn: in share->flows, or share->waiting, while there are any
  * @share: whose
  */
 struct dmanic_flow {
@@ -416,6 +421,7 @@ struct dmanic_sent_list {
  * @flight: units that are flying
  * @reject: refusals of what is before @una are before this in the other direction
  * @late: slots whose operation waits for that alone
+ * @late_since: when what they wait for went on last; DMANIC_NEVER: there are none
  * @turns: shares that have something, in turn
  * @owed: share of what we owe
  * @replies: its flow
@@ -439,6 +445,7 @@ struct dmanic_tx {
 	u32 flight;
 	u64 reject;
 	struct list_head late;
+	u64 late_since;
 	struct list_head turns;
 	struct dmanic_share owed;
 	struct dmanic_flow replies;
@@ -747,6 +754,9 @@ enum dmanic_peer_state {
  * @mtu: its length, or that of its pieces
  * @cuts: it is to be cut, if the way does not carry it whole
  * @due: to be sent now
+ * @paced: but not right behind the last one
+ * @put_off: hence at @at
+ * @last: when one went out last; zero: none did
  * @asks: and before it a short one
  * @heard: when one of these was answered
  * @answers: one that came is to be answered: @answer
@@ -776,6 +786,9 @@ struct dmanic_peer_path {
 	u32 mtu;
 	bool cuts;
 	bool due;
+	bool paced;
+	bool put_off;
+	u64 last;
 	bool asks;
 	u64 heard;
 	bool answers;
@@ -832,7 +845,6 @@ struct dmanic_peer_path {
  * @backoff: time-outs in a row
  * @progress: when something was acknowledged, or sent into silence, or timed out
  * @moved: when something was acknowledged, or sent with nothing unacknowledged
- * @late_since: when what tx->late waits for went on last; DMANIC_NEVER: nothing does
  * @reached: since the last time-out it has said that something came
  * @unreached: weight of time-outs in a row that it answered, see loss_reach()
  * @tail_probed: since then, the end was sent again
@@ -914,7 +926,6 @@ struct dmanic_peer {
 	u32 backoff;
 	u64 progress;
 	u64 moved;
-	u64 late_since;
 	bool reached;
 	u32 unreached;
 	bool tail_probed;

@@ -382,7 +382,7 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 	}
 	if (rx->got.next != next)
 		dmanic_xfer_reached(peer, class);
-	dmanic_xfer_late(peer, rx->got.next != next, now);
+	dmanic_xfer_late(peer, class, rx->got.next != next, now);
 	receive_ack(peer, head, !fresh || rx->got.nr != ranges, now);
 	return DMANIC_DROP_NONE;
 }

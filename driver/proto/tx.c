@@ -31,6 +31,7 @@ void dmanic_tx_reset(struct dmanic_tx *tx)
 	tx->lost = tx->flying;
 	tx->flight = 0;
 	INIT_LIST_HEAD(&tx->late);
+	tx->late_since = DMANIC_NEVER;
 }
 
 /**

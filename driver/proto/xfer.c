@@ -6,6 +6,9 @@
  * first extent on it has an id, which stays taken until its last extent is retired and
  * everything the other side owes for it was received, also when the operation itself
  * was completed or given up before.
+ *
+ * Ids are few, and flows may be many: who finds none waits aside, so that the others are not
+ * looked for among them. An id that is free is given to one of those before its turn comes.
  */
 #include <linux/minmax.h>
 
@@ -27,6 +30,9 @@
 void dmanic_share_init(struct dmanic_share *share)
 {
 	INIT_LIST_HEAD(&share->flows);
+	INIT_LIST_HEAD(&share->waiting[false]);
+	INIT_LIST_HEAD(&share->waiting[true]);
+	share->woken = false;
 	INIT_LIST_HEAD(&share->turn);
 	share->asking = 0;
 	share->sending = 0;
@@ -79,6 +85,17 @@ static bool xfer_asks(const struct dmanic_xfer *xfer)
 	       xfer->kind == DMANIC_XFER_LOOKUP;
 }
 
+static struct dmanic_xfer *flow_first(struct dmanic_flow *flow)
+{
+	return list_first_entry(&flow->xfers, struct dmanic_xfer, entry);
+}
+
+static bool share_empty(const struct dmanic_share *share)
+{
+	return list_empty(&share->flows) && list_empty(&share->waiting[false]) &&
+	       list_empty(&share->waiting[true]);
+}
+
 /**
  * dmanic_xfer_queue() - it wants places in the stream
  * @tx: the stream
@@ -105,17 +122,23 @@ void dmanic_xfer_queue(struct dmanic_tx *tx, struct dmanic_flow *flow,
 void dmanic_xfer_unqueue(struct dmanic_xfer *xfer)
 {
 	struct dmanic_flow *flow = xfer->flow;
+	bool first;
 
 	if (!flow)
 		return;
+	first = flow_first(flow) == xfer;
 	xfer->flow = NULL;
 	list_del_init(&xfer->entry);
 	if (xfer->begun && !xfer_asks(xfer))
 		flow->share->sending--;
-	if (!list_empty(&flow->xfers))
+	if (!list_empty(&flow->xfers)) {
+		/* If it waited for an id, the next one may need none, or another kind */
+		if (first && !xfer->begun)
+			list_move_tail(&flow->turn, &flow->share->flows);
 		return;
+	}
 	list_del_init(&flow->turn);
-	if (list_empty(&flow->share->flows))
+	if (share_empty(flow->share))
 		list_del_init(&flow->share->turn);
 }
 
@@ -285,18 +308,20 @@ void dmanic_xfer_reached(struct dmanic_peer *peer, u8 class)
 /**
  * dmanic_xfer_late() - is something of the other side waited for
  * @peer: whose
+ * @class: of the stream
  * @moved: some of it came
  * @now: time
  *
  * It told how far what we wait for reaches, and may have lied.
  */
-void dmanic_xfer_late(struct dmanic_peer *peer, bool moved, u64 now)
+void dmanic_xfer_late(struct dmanic_peer *peer, u8 class, bool moved, u64 now)
 {
-	if (list_empty(&peer->tx[DMANIC_BULK].late) &&
-	    list_empty(&peer->tx[DMANIC_URGENT].late))
-		peer->late_since = DMANIC_NEVER;
-	else if (moved || peer->late_since == DMANIC_NEVER)
-		peer->late_since = now;
+	struct dmanic_tx *tx = &peer->tx[class];
+
+	if (list_empty(&tx->late))
+		tx->late_since = DMANIC_NEVER;
+	else if (moved || tx->late_since == DMANIC_NEVER)
+		tx->late_since = now;
 }
 
 /* ---- into the stream ---- */
@@ -426,33 +451,55 @@ static bool xfer_outdated(const struct dmanic_peer *peer, const struct dmanic_xf
 	return !xfer->begun && xfer->incarnation && xfer->incarnation != peer->incarnation;
 }
 
-static struct dmanic_xfer *flow_first(struct dmanic_flow *flow)
+/* It has an id, or needs none, or its end does; else its flow waits aside for one */
+static bool flow_begins(struct dmanic_peer *peer, struct dmanic_flow *flow)
 {
-	return list_first_entry(&flow->xfers, struct dmanic_xfer, entry);
-}
+	struct dmanic_xfer *xfer = flow_first(flow);
 
-/* It can go on, or end */
-static bool xfer_possible(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
-{
-	if (xfer_outdated(peer, xfer))
+	if (xfer->begun || xfer->kind == DMANIC_XFER_REPLY || xfer_outdated(peer, xfer) ||
+	    xfer_begin(peer, xfer))
 		return true;
-	return xfer_room(peer, xfer) &&
-	       (xfer->begun || xfer->kind == DMANIC_XFER_REPLY || xfer_begin(peer, xfer));
+	list_move_tail(&flow->turn, &flow->share->waiting[xfer_asks(xfer)]);
+	return false;
 }
 
-/* The next transfer that can go on, or NULL */
+/* There is an id again for one of those that wait aside: it gets that, and has its turn */
+static void share_wake(struct dmanic_peer *peer, struct dmanic_share *share)
+{
+	struct dmanic_flow *flow;
+	bool asks = !share->woken;
+	u32 i;
+
+	for (i = 0; i < 2; i++, asks = !asks) {
+		flow = list_first_entry_or_null(&share->waiting[asks], struct dmanic_flow,
+						turn);
+		if (!flow || !xfer_begin(peer, flow_first(flow)))
+			continue;
+		list_move_tail(&flow->turn, &share->flows);
+		share->woken = asks;
+		return;
+	}
+}
+
+/* The next transfer that can go on, or end; or NULL */
 static struct dmanic_xfer *xfer_next(struct dmanic_peer *peer, struct dmanic_tx *tx)
 {
+	struct dmanic_flow *flow, *next;
 	struct dmanic_share *share;
-	struct dmanic_flow *flow;
+	struct dmanic_xfer *xfer;
 
 	/* Nobody can: none of them is looked at */
 	if (!dmanic_tx_room(peer, tx))
 		return NULL;
-	list_for_each_entry(share, &tx->turns, turn)
-		list_for_each_entry(flow, &share->flows, turn)
-			if (xfer_possible(peer, flow_first(flow)))
-				return flow_first(flow);
+	list_for_each_entry(share, &tx->turns, turn) {
+		share_wake(peer, share);
+		list_for_each_entry_safe(flow, next, &share->flows, turn) {
+			xfer = flow_first(flow);
+			if (flow_begins(peer, flow) &&
+			    (xfer_outdated(peer, xfer) || xfer_room(peer, xfer)))
+				return xfer;
+		}
+	}
 	return NULL;
 }
 
@@ -669,6 +716,8 @@ static void xfer_end_queued(struct dmanic_peer *peer, struct dmanic_tx *tx, u32 
 
 	while (!list_empty(&tx->turns)) {
 		share = list_first_entry(&tx->turns, struct dmanic_share, turn);
+		list_splice_tail_init(&share->waiting[false], &share->flows);
+		list_splice_tail_init(&share->waiting[true], &share->flows);
 		xfer = flow_first(list_first_entry(&share->flows, struct dmanic_flow, turn));
 		dmanic_xfer_unqueue(xfer);
 		if (xfer->begun || xfer->kind == DMANIC_XFER_REPLY)

@@ -372,8 +372,8 @@ TEST(damage__hostile_id_is_answered_once)
 	pair_end();
 }
 
-/* That an operation may yet be refused is believed for a while */
-TEST(damage__who_owes_forever_is_given_up)
+/* It got all of a WRITE, says the other side, and may yet refuse it */
+static void owe(void)
 {
 	struct dmanic_ack ack = { .number = 1000, .window = 10000, .mtu = 1500 };
 	u8 bytes[1024];
@@ -390,9 +390,33 @@ TEST(damage__who_owes_forever_is_given_up)
 	length = dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack);
 	pair_feed(0, pair[1].address, bytes, length);
 	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].una, pair[0].peer->tx[DMANIC_BULK].next);
+}
+
+/* That an operation may yet be refused is believed for a while */
+TEST(damage__who_owes_forever_is_given_up)
+{
+	owe();
 	pair_run(1000 * PAIR_MS);
 	EXPECT_EQ(pair[0].completed, 0);
 	pair_run(9000 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	pair_end();
+}
+
+/* Also of who sends something else meanwhile */
+TEST(damage__who_owes_forever_and_talks_is_given_up)
+{
+	u32 i;
+
+	owe();
+	for (i = 0; i < 100 && !pair[0].completed; i++) {
+		xfer[1] = pair_write(source, 100, 0);
+		xfer[1].class = DMANIC_URGENT;
+		pair_submit(1, &xfer[1]);
+		pair_run(100 * PAIR_MS);
+	}
+	EXPECT(i > 10);
 	EXPECT_EQ(pair[0].completed, 1);
 	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
 	pair_end();

@@ -690,6 +690,37 @@ TEST(path__what_is_told_alternates)
 	pair_end();
 }
 
+/* The other end says that it takes less, and more, and less: a TEST is larger than that */
+TEST(path__ends_that_alternate_get_few_tests)
+{
+	struct dmanic_ack ack = { .window = 10000, .held = U32_MAX };
+	u8 bytes[1024];
+	u32 i, length, tests = 0;
+
+	begin(9000);
+	pass(100 * PAIR_MS, 9000, true);
+	EXPECT_EQ(pair[0].peer->path.carried, 9000);
+	for (i = 0; i < 1000; i++) {
+		ack.number = 1000 + i;
+		ack.mtu = i % 2 ? 9000 : 1500;
+		length = dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack);
+		pair_feed(0, pair[1].address, bytes, length);
+		pair_tick(pair_now + PAIR_MS / 10);
+		pair_pump(0);
+		for (; pair[0].nr_sent; pair_drop(0, 0))
+			tests += pair_type(0, 0) == DMANIC_WIRE_TEST &&
+				 pair[0].sent[0].length >= 1500;
+		pair_now += PAIR_MS / 10;
+	}
+	/* 100 ms, and no more than one in 31 */
+	EXPECT(tests >= 2 && tests <= 5);
+	/* And that puts nothing off but the TEST of how it is then */
+	EXPECT_EQ(pair[0].peer->mtu, 9000);
+	pass(100 * PAIR_MS, 9000, true);
+	EXPECT_EQ(pair[0].peer->path.carried, 9000);
+	pair_end();
+}
+
 /* A device that drops something now and then does not put off what is due */
 TEST(path__doubts_put_nothing_off)
 {

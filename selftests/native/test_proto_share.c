@@ -112,6 +112,82 @@ TEST(share__long_ones_leave_ids)
 	pair_end();
 }
 
+static u32 flows_of(const struct list_head *list)
+{
+	struct list_head *at;
+	u32 nr = 0;
+
+	list_for_each(at, list)
+		nr++;
+	return nr;
+}
+
+/* However many queues find no id: what can go on is not looked for among them */
+TEST(share__who_waits_for_an_id_is_not_looked_at)
+{
+	enum { MANY = 960 };
+	struct dmanic_share *share = &pair[0].share[DMANIC_BULK];
+	static struct dmanic_flow flow[MANY];
+	static struct dmanic_xfer wants[MANY];
+	u32 i, frames;
+
+	begin();
+	for (i = 0; i < MANY; i++) {
+		dmanic_flow_init(&flow[i], share);
+		wants[i] = pair_write(sink, 100, 0);
+		if (i % 4)
+			wants[i].kind = DMANIC_XFER_READ;
+		dmanic_peer_submit(pair[0].peer, &flow[i], &wants[i], pair_now);
+	}
+	pair_pump(0);
+	EXPECT_EQ(share->asking, 64);
+	EXPECT(flows_of(&share->waiting[true]) > MANY / 2);
+	EXPECT(flows_of(&share->flows) <= 256);
+	/* Nor when ids are free again: each is for one of them */
+	for (frames = 0; pair[0].completed < MANY && frames < 1000; frames++) {
+		pair_round();
+		EXPECT(flows_of(&share->flows) <= 256);
+	}
+	EXPECT_EQ(pair[0].completed, MANY);
+	EXPECT(list_empty(&share->turn));
+	for (i = 0; i < MANY; i++)
+		EXPECT_EQ(wants[i].status, 0);
+	EXPECT_EQ(pair[0].peer->nr_free, 256);
+	pair_end();
+}
+
+/* One that waits for an id is given up: what is behind it goes its own way */
+TEST(share__who_waits_for_an_id_may_end)
+{
+	struct dmanic_share *share = &pair[0].share[DMANIC_BULK];
+	u32 i;
+
+	begin();
+	for (i = 0; i < 100; i++)
+		get_by(&pair[0].flow[DMANIC_BULK], i, 100);
+	pair_pump(0);
+	for (i = 0; i < 2; i++)
+		get_by(&sibling, 100 + i, 100);
+	xfer[102] = pair_write(source, 8, 0);
+	dmanic_peer_submit(pair[0].peer, &sibling, &xfer[102], pair_now);
+	pair_pump(0);
+	EXPECT_EQ(share->asking, 64);
+	EXPECT_EQ(flows_of(&share->waiting[true]), 2);
+	dmanic_peer_cancel(pair[0].peer, &xfer[101], DMANIC_STATUS_CANCELLED);
+	EXPECT(!xfer[102].begun);
+	dmanic_peer_cancel(pair[0].peer, &xfer[100], DMANIC_STATUS_CANCELLED);
+	pair_pump(0);
+	EXPECT(xfer[102].begun);
+	EXPECT_EQ(flows_of(&share->waiting[true]), 1);
+	/* And when all end */
+	pair_wait(2100 * PAIR_MS);
+	EXPECT_EQ(xfer[99].status, DMANIC_STATUS_PEER_DEAD);
+	EXPECT_EQ(pair[0].completed, 103);
+	EXPECT(list_empty(&share->turn));
+	EXPECT(list_empty(&share->waiting[true]));
+	pair_end();
+}
+
 /* Nor do bulk operations take those of urgent ones */
 TEST(share__bulk_leaves_ids_to_urgent)
 {

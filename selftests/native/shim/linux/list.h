@@ -42,9 +42,24 @@ static inline void list_move_tail(struct list_head *entry, struct list_head *lis
 	list_add_tail(entry, list);
 }
 
+static inline void list_splice_tail_init(struct list_head *from, struct list_head *list)
+{
+	if (list_empty(from))
+		return;
+	from->next->prev = list->prev;
+	list->prev->next = from->next;
+	from->prev->next = list;
+	list->prev = from->prev;
+	INIT_LIST_HEAD(from);
+}
+
 #define list_entry(at, type, member)	container_of(at, type, member)
 #define list_first_entry(list, type, member)				\
 	list_entry((list)->next, type, member)
+#define list_first_entry_or_null(list, type, member)			\
+	(list_empty(list) ? NULL : list_first_entry(list, type, member))
+#define list_for_each(at, list)						\
+	for (at = (list)->next; at != (list); at = at->next)
 #define list_for_each_entry(at, list, member)				\
 	for (at = list_entry((list)->next, __typeof__(*at), member);	\
 	     &at->member != (list);					\
