@@ -68,6 +68,16 @@ static void op_complete_lookup(struct dmanic_xfer *xfer)
 	complete(ended);
 }
 
+/*
+ * All that was counted was moved, and told of if that was the end: neither what is empty
+ * behind it is a part of its own, nor what a program added meanwhile.
+ */
+static void op_list_passed(struct ether_op *eop)
+{
+	eop->op->list.next = eop->list_reach;
+	eop->op->list.rest.bytes = 0;
+}
+
 /* A transfer ended; the protocol calls, so nothing new begins here */
 void dmanic_ether_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 {
@@ -88,6 +98,8 @@ void dmanic_ether_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	if (ether_is_list(op)) {
 		if (!xfer->status)
 			op->moved += xfer->length;
+		if (!xfer->status && xfer->blocks)
+			op_list_passed(eop);
 		list_add_tail(&eop->resume, &en->resumed);
 		return;
 	}

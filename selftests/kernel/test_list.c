@@ -358,6 +358,29 @@ TEST_F_TIMEOUT(list, notify_is_after_the_last_byte, 60)
 	EXPECT_EQ(irq_raised(&irq), turns);
 }
 
+/* Also when nothing is behind its last bytes */
+TEST_F(list, notifies_once)
+{
+	struct irq irq = irq_make(&self->peer, 4);
+	struct dmanic_sqe sqe = sqe_of(self, 0, 0);
+	struct dmanic_list_entry some = { 0, 0, 100 };
+	struct dmanic_cqe cqe;
+	unsigned int at, done = 0;
+
+	sqe.flags = DMANIC_SQE_NOTIFY;
+	sqe.notify = irq_connect(&self->node, &irq);
+	for (sqe.count = 1; sqe.count < 4; sqe.count++) {
+		for (at = 0; at < sqe.count; at++) {
+			memset(self->entries, 0, LIST);
+			entry_write(self, at, &some);
+			cqe = queue_run(&self->queue, &sqe);
+			EXPECT_EQ(cqe.status, DMANIC_STATUS_OK);
+			EXPECT_EQ(cqe.result, 100);
+			EXPECT_EQ(irq_raised(&irq), ++done);
+		}
+	}
+}
+
 /* ---- what is refused ---- */
 
 static void expect_status(struct list_self *self, const struct dmanic_sqe *sqe,
