@@ -513,6 +513,7 @@ enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmani
 	bool newest = (s32)(ack->number - peer->ack_seen) > 0;
 	u32 class, units = 0, first = 0;
 	bool corrupt = false;
+	u64 next;
 
 	if (!ack_possible(peer, ack))
 		return DMANIC_DROP_BAD;
@@ -528,8 +529,9 @@ enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmani
 	}
 	/* What is owed in one class may be what the other waits for: when both are told */
 	for (class = 0; class < DMANIC_CLASSES; class++) {
+		next = peer->rx[class].got.next;
 		dmanic_receive_retry(peer, class, now);
-		dmanic_xfer_late(peer, class, false, now);
+		dmanic_xfer_late(peer, class, peer->rx[class].got.next != next, now);
 	}
 	/* What is damaged did arrive, and is sent again at once: nobody waits in vain */
 	if (units || corrupt) {

@@ -237,9 +237,9 @@ struct dmanic_xfer {
 /**
  * struct dmanic_share - flows of one user to one peer in one class
  * @flows: that have transfers, in turn
- * @waiting: but those of which the first found no id: one that asks, or does not. They are
- *	not looked at until there is one
- * @woken: of which of the two one was given an id last
+ * @waiting: but those of which the first transfer, one that asks or one that does not, found
+ *	no id, or not the places it needs, in turn: of each the first is looked at
+ * @from: of which of the three the next is taken, if it has one that can
  * @turn: in tx->turns while there are any
  * @asking: ids of READs, ATOMICs and LOOKUPs of them
  * @sending: of the others, those with an id that want more places in the stream
@@ -249,7 +249,7 @@ struct dmanic_xfer {
 struct dmanic_share {
 	struct list_head flows;
 	struct list_head waiting[2];
-	bool woken;
+	u32 from;
 	struct list_head turn;
 	u32 asking;
 	u32 sending;

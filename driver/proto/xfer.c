@@ -7,8 +7,8 @@
  * everything the other side owes for it was received, also when the operation itself
  * was completed or given up before.
  *
- * Ids are few, and flows may be many: who finds none waits aside, so that the others are not
- * looked for among them. An id that is free is given to one of those before its turn comes.
+ * Ids are few, and flows may be many: those whose first finds none wait aside, by what they
+ * need, so that whether one of many can begin is seen by the first of them.
  */
 #include <linux/minmax.h>
 
@@ -20,6 +20,8 @@
 #define XFER_SHARE_PART		4U
 /* With less than this part of the ids free, the other side is told at once of those */
 #define XFER_SCARCE		8U
+/* Lists of flows in a share */
+#define SHARE_LISTS		3U
 /* Blocks in one extent: to gather and to place each of them is work */
 #define XFER_BLOCKS		1024U
 
@@ -32,7 +34,7 @@ void dmanic_share_init(struct dmanic_share *share)
 	INIT_LIST_HEAD(&share->flows);
 	INIT_LIST_HEAD(&share->waiting[false]);
 	INIT_LIST_HEAD(&share->waiting[true]);
-	share->woken = false;
+	share->from = 0;
 	INIT_LIST_HEAD(&share->turn);
 	share->asking = 0;
 	share->sending = 0;
@@ -132,7 +134,7 @@ void dmanic_xfer_unqueue(struct dmanic_xfer *xfer)
 	if (xfer->begun && !xfer_asks(xfer))
 		flow->share->sending--;
 	if (!list_empty(&flow->xfers)) {
-		/* If it waited for an id, the next one may need none, or another kind */
+		/* If it waited aside: what the next one needs may be another thing */
 		if (first && !xfer->begun)
 			list_move_tail(&flow->turn, &flow->share->flows);
 		return;
@@ -451,54 +453,68 @@ static bool xfer_outdated(const struct dmanic_peer *peer, const struct dmanic_xf
 	return !xfer->begun && xfer->incarnation && xfer->incarnation != peer->incarnation;
 }
 
-/* It has an id, or needs none, or its end does; else its flow waits aside for one */
-static bool flow_begins(struct dmanic_peer *peer, struct dmanic_flow *flow)
+/* Its first transfer can go on, or end; what begins is given its place at once */
+static bool flow_ready(struct dmanic_peer *peer, struct dmanic_flow *flow)
 {
 	struct dmanic_xfer *xfer = flow_first(flow);
 
-	if (xfer->begun || xfer->kind == DMANIC_XFER_REPLY || xfer_outdated(peer, xfer) ||
-	    xfer_begin(peer, xfer))
-		return true;
-	list_move_tail(&flow->turn, &flow->share->waiting[xfer_asks(xfer)]);
-	return false;
+	return xfer->begun || xfer->kind == DMANIC_XFER_REPLY || xfer_outdated(peer, xfer) ||
+	       (xfer_room(peer, xfer) && xfer_begin(peer, xfer));
 }
 
-/* There is an id again for one of those that wait aside: it gets that, and has its turn */
-static void share_wake(struct dmanic_peer *peer, struct dmanic_share *share)
+/* Of those that are not aside; who has to wait is from now on */
+static struct dmanic_flow *share_going(struct dmanic_peer *peer, struct dmanic_share *share)
+{
+	struct dmanic_flow *flow, *next;
+
+	list_for_each_entry_safe(flow, next, &share->flows, turn) {
+		if (flow_ready(peer, flow))
+			return flow;
+		list_move_tail(&flow->turn, &share->waiting[xfer_asks(flow_first(flow))]);
+	}
+	return NULL;
+}
+
+static struct dmanic_flow *share_aside(struct dmanic_peer *peer, struct dmanic_share *share,
+				       bool asks)
+{
+	struct dmanic_flow *flow = list_first_entry_or_null(&share->waiting[asks],
+							    struct dmanic_flow, turn);
+
+	return flow && flow_ready(peer, flow) ? flow : NULL;
+}
+
+/* Those that go on, and each kind of those that wait, alternate */
+static struct dmanic_flow *share_next(struct dmanic_peer *peer, struct dmanic_share *share)
 {
 	struct dmanic_flow *flow;
-	bool asks = !share->woken;
-	u32 i;
+	u32 i, from;
 
-	for (i = 0; i < 2; i++, asks = !asks) {
-		flow = list_first_entry_or_null(&share->waiting[asks], struct dmanic_flow,
-						turn);
-		if (!flow || !xfer_begin(peer, flow_first(flow)))
+	for (i = 0; i < SHARE_LISTS; i++) {
+		from = (share->from + i) % SHARE_LISTS;
+		flow = from ? share_aside(peer, share, from == SHARE_LISTS - 1) :
+			      share_going(peer, share);
+		if (!flow)
 			continue;
-		list_move_tail(&flow->turn, &share->flows);
-		share->woken = asks;
-		return;
+		share->from = from + 1;
+		return flow;
 	}
+	return NULL;
 }
 
 /* The next transfer that can go on, or end; or NULL */
 static struct dmanic_xfer *xfer_next(struct dmanic_peer *peer, struct dmanic_tx *tx)
 {
-	struct dmanic_flow *flow, *next;
 	struct dmanic_share *share;
-	struct dmanic_xfer *xfer;
+	struct dmanic_flow *flow;
 
 	/* Nobody can: none of them is looked at */
 	if (!dmanic_tx_room(peer, tx))
 		return NULL;
 	list_for_each_entry(share, &tx->turns, turn) {
-		share_wake(peer, share);
-		list_for_each_entry_safe(flow, next, &share->flows, turn) {
-			xfer = flow_first(flow);
-			if (flow_begins(peer, flow) &&
-			    (xfer_outdated(peer, xfer) || xfer_room(peer, xfer)))
-				return xfer;
-		}
+		flow = share_next(peer, share);
+		if (flow)
+			return flow_first(flow);
 	}
 	return NULL;
 }

@@ -18,17 +18,22 @@ static struct dmanic_xfer xfer[400];
 static struct dmanic_share other_share;
 static struct dmanic_flow other, sibling;
 
-static void begin(void)
+static void begin_with(struct dmanic_proto_config config)
 {
 	u32 i;
 
 	for (i = 0; i < sizeof(source); i++)
 		source[i] = i * 7 + i / 256;
-	pair_begin();
+	pair_begin_with(config);
 	pair_connect();
 	dmanic_share_init(&other_share);
 	dmanic_flow_init(&other, &other_share);
 	dmanic_flow_init(&sibling, &pair[0].share[DMANIC_BULK]);
+}
+
+static void begin(void)
+{
+	begin_with((struct dmanic_proto_config){ .mtu = 1500, .super = 9000 });
 }
 
 static void put(u32 i, u64 length, u64 offset)
@@ -153,6 +158,156 @@ TEST(share__who_waits_for_an_id_is_not_looked_at)
 	for (i = 0; i < MANY; i++)
 		EXPECT_EQ(wants[i].status, 0);
 	EXPECT_EQ(pair[0].peer->nr_free, 256);
+	pair_end();
+}
+
+static bool in_slot(const struct dmanic_xfer *one)
+{
+	const struct dmanic_slot *slot = pair[0].peer->slot;
+	u32 i;
+
+	for (i = 0; i < pair[0].peer->operations; i++)
+		if (slot[i].used && slot[i].xfer == one)
+			return true;
+	return false;
+}
+
+/* What is known of each share is what its flows, its transfers and their ids say */
+static void expect_share(const struct dmanic_share *share, const struct list_head *turns)
+{
+	const struct dmanic_peer *peer = pair[0].peer;
+	struct dmanic_flow *flow;
+	struct dmanic_xfer *first;
+	u32 i, asking = 0, sending = 0;
+
+	EXPECT_EQ(list_empty(&share->turn),
+		  list_empty(&share->flows) && list_empty(&share->waiting[0]) &&
+		  list_empty(&share->waiting[1]));
+	EXPECT(list_empty(&share->turn) || !list_empty(turns));
+	for (i = 0; i < 2; i++) {
+		list_for_each_entry(flow, &share->waiting[i], turn) {
+			ASSERT(!list_empty(&flow->xfers));
+			first = list_first_entry(&flow->xfers, struct dmanic_xfer, entry);
+			EXPECT(!first->begun);
+			EXPECT_EQ(first->kind == DMANIC_XFER_READ ||
+				  first->kind == DMANIC_XFER_ATOMIC, i);
+		}
+	}
+	for (i = 0; i < pair[0].peer->operations; i++) {
+		asking += peer->slot[i].used && peer->slot[i].share == share;
+		first = peer->slot[i].used ? peer->slot[i].xfer : NULL;
+		sending += first && first->flow && first->flow->share == share &&
+			   !peer->slot[i].asks;
+	}
+	EXPECT_EQ(share->asking, asking);
+	EXPECT_EQ(share->sending, sending);
+}
+
+static void random_kind(struct dmanic_xfer *one, u64 random)
+{
+	switch (random % 4) {
+	case 0:
+		one->kind = DMANIC_XFER_READ;
+		break;
+	case 1:
+		one->kind = DMANIC_XFER_ATOMIC;
+		one->opcode = DMANIC_OP_FETCH_ADD;
+		one->length = 0;
+		break;
+	default:
+		one->notifies = random & 4;
+		break;
+	}
+}
+
+/* Two users, many queues, all kinds; some are given up, some frames are lost */
+static void crowd(u64 seed)
+{
+	enum { MANY = 300, STEPS = 400 };
+	static struct dmanic_flow flow[MANY];
+	static struct dmanic_xfer wants[MANY];
+	struct list_head *turns;
+	struct dmanic_xfer *one;
+	u32 i, k, step, ended = 0, began = 0, waited[2] = { 0 };
+	u64 random;
+
+	begin_with((struct dmanic_proto_config){ .mtu = 1500, .super = 9000, .operations = 32 });
+	pair_seed = seed;
+	turns = &pair[0].peer->tx[DMANIC_BULK].turns;
+	memset(wants, 0, sizeof(wants));
+	for (i = 0; i < MANY; i++)
+		dmanic_flow_init(&flow[i], i % 3 ? &pair[0].share[DMANIC_BULK] : &other_share);
+	for (step = 0; step < STEPS; step++) {
+		for (k = 0; k < 20; k++) {
+			random = pair_random(&pair[0].host);
+			one = &wants[random % MANY];
+			if (one->flow && random >> 60 == 0) {
+				dmanic_peer_cancel(pair[0].peer, one,
+						   DMANIC_STATUS_CANCELLED);
+			} else if (!one->segment) {
+				*one = pair_write(sink, random >> 32 & 2047, 0);
+				random_kind(one, random >> 16);
+				/* Several of them may be of one flow */
+				dmanic_peer_submit(pair[0].peer,
+						   &flow[(random >> 24) % MANY], one,
+						   pair_now);
+				began++;
+			}
+		}
+		pair_pump(0);
+		expect_share(&pair[0].share[DMANIC_BULK], turns);
+		expect_share(&other_share, turns);
+		for (i = 0; i < 2; i++)
+			waited[i] += !list_empty(&pair[0].share[DMANIC_BULK].waiting[i]);
+		if (pair_random(&pair[0].host) % 16 == 0 && pair[0].nr_sent)
+			pair_drop(0, 0);
+		pair_round();
+		pair_tick(pair_now + PAIR_MS);
+		for (i = 0; i < MANY; i++)
+			if (wants[i].segment && !wants[i].flow && !in_slot(&wants[i]))
+				wants[i].segment = 0, ended++;
+	}
+	pair_run(1000 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, began);
+	EXPECT(ended > MANY);
+	EXPECT(waited[0] > STEPS / 20 && waited[1] > STEPS / 20);
+	EXPECT_EQ(pair[0].peer->nr_free, 32);
+	expect_share(&pair[0].share[DMANIC_BULK], turns);
+	expect_share(&other_share, turns);
+	EXPECT(list_empty(turns));
+	pair_end();
+}
+
+TEST(share__crowds_are_counted)
+{
+	u64 seed;
+
+	for (seed = 1; seed <= 20; seed++)
+		crowd(seed);
+}
+
+/* A queue that always has another one to begin does not keep those waiting who found no id */
+TEST(share__who_waits_for_an_id_has_his_turn)
+{
+	enum { MANY = 300 };
+	static struct dmanic_flow flow[MANY];
+	static struct dmanic_xfer small[MANY];
+	u32 i;
+
+	begin_with((struct dmanic_proto_config){ .mtu = 1500, .super = 1500, .operations = 32 });
+	for (i = 0; i < MANY; i++) {
+		dmanic_flow_init(&flow[i], &pair[0].share[DMANIC_BULK]);
+		get_by(&flow[i], i, 8);
+		small[i] = pair_write(source, 8, 0);
+	}
+	for (i = 0; i < MANY; i++)
+		pair_submit(0, &small[i]);
+	pair_pump(0);
+	for (i = 0; i < 1000 && !small[MANY - 1].whole; i++)
+		pair_round();
+	EXPECT(pair[0].completed - MANY > MANY / 8);
+	pair_run(500 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 2 * MANY);
 	pair_end();
 }
 
