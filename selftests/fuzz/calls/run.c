@@ -18,6 +18,8 @@
 
 #define ARGUMENT_MAX	512U
 #define TICK_US		20000
+/* Bytes that structs of later drivers may have more */
+#define LONGER		64U
 
 static const char *const names[] = { "", "a", "b", "longer.than.most/of/them" };
 
@@ -210,14 +212,35 @@ static uint8_t *argument_end(void)
 	return end;
 }
 
+/*
+ * Of a program that was built for a later driver the struct is longer; what is behind the known
+ * is zero, or it uses that: sizes that are odd
+ */
+static uint8_t *argument_longer(const struct description *is, uint8_t *argument)
+{
+	uint8_t *end = argument_end(), *to;
+	uint32_t size;
+
+	if (!is->nr || is->field[0].kind != KIND_SIZE)
+		return argument;
+	memcpy(&size, argument + is->field[0].at, sizeof(size));
+	if (size <= is->bytes || size > is->bytes + LONGER)
+		return argument;
+	to = end - size;
+	memmove(to, argument, is->bytes);
+	memset(to + is->bytes, 0, size - is->bytes);
+	end[-1] = size & 1;
+	return to;
+}
+
 static long run_ioctl(struct state *state, const struct description *is, const uint64_t *arg)
 {
 	uint8_t *argument = argument_end() - is->bytes;
 	int fd = (int)run_pick(state, is->on, arg[0]);
-
 	long ret;
 
 	run_fill(state, is, arg + 1, argument);
+	argument = argument_longer(is, argument);
 	ret = ioctl(fd, is->number, argument);
 	if (ret >= 0 && is->made)
 		is->made(state, fd, argument);

@@ -402,7 +402,10 @@ long special_uring(struct state *state, const struct description *is, const uint
 	return 0;
 }
 
-/* Bits of the entry that have no meaning there say that the next command waits for this one */
+/*
+ * Bits of the entry that have no meaning there say that the next command waits for this one, and
+ * that it has a cookie
+ */
 long special_uring_post(struct state *state, const struct description *is, const uint64_t *arg)
 {
 	struct io_uring_sqe *sqe = uring_command(on_fd(state, is, arg), DMANIC_URING_POST);
@@ -412,7 +415,8 @@ long special_uring_post(struct state *state, const struct description *is, const
 		return -1;
 	fill_entry(state, is, arg, &post);
 	sqe->flags = arg[2] & 128 ? IOSQE_IO_LINK : 0;
-	post.flags &= 127;
+	post.cookie = arg[2] & 64;
+	post.flags &= 63;
 	memcpy(sqe->cmd, &post, sizeof(post));
 	uring_go();
 	return 0;
