@@ -239,7 +239,8 @@ struct dmanic_xfer {
  * @flows: that have transfers, in turn
  * @waiting: but those of which the first transfer, one that asks or one that does not, found
  *	no id, or not the places it needs, in turn: of each the first is looked at
- * @from: of which of the three the next is taken, if it has one that can
+ * @aside: it is the turn of those that wait, if there is one that can begin
+ * @asks: and among them of those that ask
  * @turn: in tx->turns while there are any
  * @asking: ids of READs, ATOMICs and LOOKUPs of them
  * @sending: of the others, those with an id that want more places in the stream
@@ -249,7 +250,8 @@ struct dmanic_xfer {
 struct dmanic_share {
 	struct list_head flows;
 	struct list_head waiting[2];
-	u32 from;
+	bool aside;
+	bool asks;
 	struct list_head turn;
 	u32 asking;
 	u32 sending;

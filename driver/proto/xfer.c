@@ -20,8 +20,6 @@
 #define XFER_SHARE_PART		4U
 /* With less than this part of the ids free, the other side is told at once of those */
 #define XFER_SCARCE		8U
-/* Lists of flows in a share */
-#define SHARE_LISTS		3U
 /* Blocks in one extent: to gather and to place each of them is work */
 #define XFER_BLOCKS		1024U
 
@@ -34,7 +32,8 @@ void dmanic_share_init(struct dmanic_share *share)
 	INIT_LIST_HEAD(&share->flows);
 	INIT_LIST_HEAD(&share->waiting[false]);
 	INIT_LIST_HEAD(&share->waiting[true]);
-	share->from = 0;
+	share->aside = false;
+	share->asks = false;
 	INIT_LIST_HEAD(&share->turn);
 	share->asking = 0;
 	share->sending = 0;
@@ -475,28 +474,36 @@ static struct dmanic_flow *share_going(struct dmanic_peer *peer, struct dmanic_s
 	return NULL;
 }
 
-static struct dmanic_flow *share_aside(struct dmanic_peer *peer, struct dmanic_share *share,
-				       bool asks)
+/* Of the two kinds of those that are, the one of which none was served last comes first */
+static struct dmanic_flow *share_aside(struct dmanic_peer *peer, struct dmanic_share *share)
 {
-	struct dmanic_flow *flow = list_first_entry_or_null(&share->waiting[asks],
-							    struct dmanic_flow, turn);
+	struct dmanic_flow *flow;
+	bool asks = share->asks;
+	u32 i;
 
-	return flow && flow_ready(peer, flow) ? flow : NULL;
+	for (i = 0; i < 2; i++, asks = !asks) {
+		flow = list_first_entry_or_null(&share->waiting[asks], struct dmanic_flow,
+						turn);
+		if (!flow || !flow_ready(peer, flow))
+			continue;
+		share->asks = !asks;
+		return flow;
+	}
+	return NULL;
 }
 
-/* Those that go on, and each kind of those that wait, alternate */
+/* Those that go on and those that wait alternate */
 static struct dmanic_flow *share_next(struct dmanic_peer *peer, struct dmanic_share *share)
 {
 	struct dmanic_flow *flow;
-	u32 i, from;
+	bool aside = share->aside;
+	u32 i;
 
-	for (i = 0; i < SHARE_LISTS; i++) {
-		from = (share->from + i) % SHARE_LISTS;
-		flow = from ? share_aside(peer, share, from == SHARE_LISTS - 1) :
-			      share_going(peer, share);
+	for (i = 0; i < 2; i++, aside = !aside) {
+		flow = aside ? share_aside(peer, share) : share_going(peer, share);
 		if (!flow)
 			continue;
-		share->from = from + 1;
+		share->aside = !aside;
 		return flow;
 	}
 	return NULL;

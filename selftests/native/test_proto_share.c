@@ -311,6 +311,42 @@ TEST(share__who_waits_for_an_id_has_his_turn)
 	pair_end();
 }
 
+/* Nor do they keep one waiting that asks, when ids become free one by one */
+TEST(share__who_asks_has_his_turn_among_who_writes)
+{
+	enum { MANY = 30, STEPS = 20000 };
+	static struct dmanic_flow flow[MANY];
+	u32 i, step, before = 0;
+
+	begin_with((struct dmanic_proto_config){ .mtu = 1500, .super = 1500, .operations = 32 });
+	for (i = 0; i < MANY; i++)
+		dmanic_flow_init(&flow[i], &pair[0].share[DMANIC_BULK]);
+	memset(xfer, 0, sizeof(xfer));
+	for (step = 0; step < STEPS && (step <= 200 || !xfer[MANY].begun); step++) {
+		for (i = 0; i < MANY; i++) {
+			if (xfer[i].segment && (xfer[i].flow || in_slot(&xfer[i])))
+				continue;
+			xfer[i] = pair_write(source, 4000 + 1300 * ((step + i) % 7), 0);
+			dmanic_peer_submit(pair[0].peer, &flow[i], &xfer[i], pair_now);
+		}
+		if (step == 200) {
+			get_by(&sibling, MANY, 8);
+			before = pair[0].completed;
+		}
+		/* One place after the other */
+		pair[0].peer->rate.window = 1500;
+		pair_pump(0);
+		pair_round();
+		if (step % 16 == 0)
+			pair_tick(pair_now + PAIR_MS / 100);
+	}
+	EXPECT(xfer[MANY].begun);
+	EXPECT(pair[0].completed - before < MANY);
+	pair_run(500 * PAIR_MS);
+	EXPECT_EQ(pair[0].peer->nr_free, 32);
+	pair_end();
+}
+
 /* One that waits for an id is given up: what is behind it goes its own way */
 TEST(share__who_waits_for_an_id_may_end)
 {
