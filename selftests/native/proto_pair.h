@@ -475,7 +475,6 @@ static inline u8 pair_type(u32 i, u32 k)
 	return pair[i].sent[k].bytes[1];
 }
 
-/* Everything arrives, in order, until nobody has anything more */
 /* What side 0 has sent, and then side 1, arrives */
 static inline void pair_round(void)
 {
@@ -489,6 +488,7 @@ static inline void pair_round(void)
 	}
 }
 
+/* Everything arrives, in order, until nobody has anything more */
 static inline void pair_settle(void)
 {
 	pair_pump(0);
