@@ -274,6 +274,7 @@ static enum op_part op_list_part(struct ether_node *en, struct ether_op *eop)
 		return op_part_empty(eop);
 	/* Nothing to write, but somebody is to be woken */
 	xfer->blocks = false;
+	xfer->notifies = false;
 	xfer->kind = DMANIC_XFER_NOTIFY;
 	return OP_PART;
 }

@@ -100,11 +100,17 @@ void dmanic_reply_retired(struct dmanic_peer *peer, struct dmanic_xfer *xfer);
 void dmanic_reply_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 status);
 void dmanic_reply_drop_all(struct dmanic_peer *peer);
 
+/* share.c */
+void dmanic_flow_add(struct dmanic_tx *tx, struct dmanic_flow *flow,
+		     struct dmanic_xfer *xfer);
+void dmanic_flow_remove(struct dmanic_xfer *xfer);
+struct dmanic_xfer *dmanic_flow_next(struct dmanic_peer *peer, struct dmanic_tx *tx);
+struct dmanic_xfer *dmanic_flow_any(struct dmanic_tx *tx);
+void dmanic_flow_pass(struct dmanic_tx *tx, struct dmanic_flow *flow);
+
 /* xfer.c */
-void dmanic_xfer_queue(struct dmanic_tx *tx, struct dmanic_flow *flow,
-		       struct dmanic_xfer *xfer);
-void dmanic_xfer_unqueue(struct dmanic_xfer *xfer);
 void dmanic_xfer_ids(struct dmanic_peer *peer);
+bool dmanic_xfer_ready(struct dmanic_peer *peer, struct dmanic_xfer *xfer);
 u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most);
 void dmanic_xfer_retired(struct dmanic_peer *peer, u8 class,
 			 const struct dmanic_extent *extent);
@@ -121,9 +127,16 @@ void dmanic_xfer_changed(struct dmanic_peer *peer, struct dmanic_xfer *xfer);
 void dmanic_xfer_end_all(struct dmanic_peer *peer, u32 status, u32 question);
 bool dmanic_xfer_any(const struct dmanic_peer *peer);
 
+/* It ends with an answer */
+static inline bool dmanic_xfer_asks(const struct dmanic_xfer *xfer)
+{
+	return xfer->kind == DMANIC_XFER_READ || xfer->kind == DMANIC_XFER_ATOMIC ||
+	       xfer->kind == DMANIC_XFER_LOOKUP;
+}
+
 /* tx.c */
 void dmanic_tx_reset(struct dmanic_tx *tx);
-bool dmanic_tx_room(const struct dmanic_peer *peer, const struct dmanic_tx *tx);
+bool dmanic_tx_room(const struct dmanic_peer *peer, const struct dmanic_tx *tx, u32 places);
 struct dmanic_extent *dmanic_tx_add(struct dmanic_tx *tx, u8 type, u32 units,
 				    struct dmanic_xfer *xfer, u32 id);
 struct dmanic_extent *dmanic_tx_find(struct dmanic_tx *tx, u64 seq);

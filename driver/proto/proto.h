@@ -23,8 +23,8 @@
  * The way of an operation
  *
  *	dmanic_peer_submit() puts it in its flow. dmanic_peer_next() builds frames
- *	(next.c): what was lost, then new extents (tx.c) of shares and flows in turn. At the
- *	other side dmanic_host_receive() (host.c) finds the peer, auth.c whether it is the
+ *	(next.c): what was lost, then new extents (tx.c) of shares and flows in turn
+ *	(share.c). At the other side dmanic_host_receive() (host.c) finds the peer, auth.c whether it is the
  *	peer's, handshake.c or receive.c take the frame; records are placed as they come
  *	(later.c), done in order (reply.c), and acknowledged (ack.c). Back here ack.c marks what
  *	arrived, loss.c what did not, rate.c and path.c learn, tx.c retires extents; with

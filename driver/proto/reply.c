@@ -167,7 +167,7 @@ static void reply_read(struct dmanic_peer *peer, struct dmanic_reply *reply,
 		return;
 	}
 	reply->reading = true;
-	dmanic_xfer_queue(tx, &tx->replies, xfer);
+	dmanic_flow_add(tx, &tx->replies, xfer);
 }
 
 /* @reply is new; a failure is a RESULT like any other */
@@ -267,7 +267,7 @@ void dmanic_reply_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32
 		return;
 	dmanic_tx_forget(tx, xfer);
 	reply->reading = false;
-	dmanic_xfer_unqueue(xfer);
+	dmanic_flow_remove(xfer);
 	dmanic_peer_env(peer)->read_end(peer, xfer);
 	reply_result(peer, reply, status, 0);
 }

@@ -35,18 +35,19 @@ void dmanic_tx_reset(struct dmanic_tx *tx)
 }
 
 /**
- * dmanic_tx_room() - is there a place for anything but a RESULT
+ * dmanic_tx_room() - are there places for anything but a RESULT
  * @peer: whose
  * @tx: the stream
+ * @places: how many
  *
- * Return: true when one more extent leaves room for what others may need.
+ * Return: true when so many extents more leave room for what others may need.
  */
-bool dmanic_tx_room(const struct dmanic_peer *peer, const struct dmanic_tx *tx)
+bool dmanic_tx_room(const struct dmanic_peer *peer, const struct dmanic_tx *tx, u32 places)
 {
 	u32 used = tx->extent_tail - tx->extent_head;
 	u32 kept = peer->their_operations - min(tx->results, peer->their_operations);
 
-	return used + kept + tx->reserved < tx->extent_mask + 1;
+	return used + kept + tx->reserved + places <= tx->extent_mask + 1;
 }
 
 /**

@@ -6,9 +6,6 @@
  * first extent on it has an id, which stays taken until its last extent is retired and
  * everything the other side owes for it was received, also when the operation itself
  * was completed or given up before.
- *
- * Ids are few, and flows may be many: those whose first finds none wait aside, by what they
- * need, so that whether one of many can begin is seen by the first of them.
  */
 #include <linux/minmax.h>
 
@@ -23,51 +20,6 @@
 /* Blocks in one extent: to gather and to place each of them is work */
 #define XFER_BLOCKS		1024U
 
-/**
- * dmanic_share_init() - a share without flows
- * @share: it; of one peer and one class
- */
-void dmanic_share_init(struct dmanic_share *share)
-{
-	INIT_LIST_HEAD(&share->flows);
-	INIT_LIST_HEAD(&share->waiting[false]);
-	INIT_LIST_HEAD(&share->waiting[true]);
-	share->aside = false;
-	share->asks = false;
-	INIT_LIST_HEAD(&share->turn);
-	share->asking = 0;
-	share->sending = 0;
-}
-
-/**
- * dmanic_share_end() - its memory is to go
- * @peer: whose
- * @share: it; no transfer of it is with the protocol
- */
-void dmanic_share_end(struct dmanic_peer *peer, struct dmanic_share *share)
-{
-	u32 i;
-
-	for (i = 0; share->asking && i < dmanic_peer_config(peer)->operations; i++) {
-		if (!peer->slot[i].used || peer->slot[i].share != share)
-			continue;
-		peer->slot[i].share = NULL;
-		share->asking--;
-	}
-}
-
-/**
- * dmanic_flow_init() - an empty flow
- * @flow: it
- * @share: whose
- */
-void dmanic_flow_init(struct dmanic_flow *flow, struct dmanic_share *share)
-{
-	INIT_LIST_HEAD(&flow->xfers);
-	INIT_LIST_HEAD(&flow->turn);
-	flow->share = share;
-}
-
 /* At least one unit, so that an empty one has a place, too */
 static u64 xfer_units(const struct dmanic_xfer *xfer)
 {
@@ -77,79 +29,6 @@ static u64 xfer_units(const struct dmanic_xfer *xfer)
 static bool xfer_has_data(const struct dmanic_xfer *xfer)
 {
 	return xfer->kind == DMANIC_XFER_WRITE || xfer->kind == DMANIC_XFER_REPLY;
-}
-
-/* It ends with an answer */
-static bool xfer_asks(const struct dmanic_xfer *xfer)
-{
-	return xfer->kind == DMANIC_XFER_READ || xfer->kind == DMANIC_XFER_ATOMIC ||
-	       xfer->kind == DMANIC_XFER_LOOKUP;
-}
-
-static struct dmanic_xfer *flow_first(struct dmanic_flow *flow)
-{
-	return list_first_entry(&flow->xfers, struct dmanic_xfer, entry);
-}
-
-static bool share_empty(const struct dmanic_share *share)
-{
-	return list_empty(&share->flows) && list_empty(&share->waiting[false]) &&
-	       list_empty(&share->waiting[true]);
-}
-
-/**
- * dmanic_xfer_queue() - it wants places in the stream
- * @tx: the stream
- * @flow: behind the others of this
- * @xfer: it
- */
-void dmanic_xfer_queue(struct dmanic_tx *tx, struct dmanic_flow *flow,
-		       struct dmanic_xfer *xfer)
-{
-	struct dmanic_share *share = flow->share;
-
-	xfer->flow = flow;
-	list_add_tail(&xfer->entry, &flow->xfers);
-	if (list_empty(&flow->turn))
-		list_add_tail(&flow->turn, &share->flows);
-	if (list_empty(&share->turn))
-		list_add_tail(&share->turn, &tx->turns);
-}
-
-/**
- * dmanic_xfer_unqueue() - it wants no more places
- * @xfer: it
- */
-void dmanic_xfer_unqueue(struct dmanic_xfer *xfer)
-{
-	struct dmanic_flow *flow = xfer->flow;
-	bool first;
-
-	if (!flow)
-		return;
-	first = flow_first(flow) == xfer;
-	xfer->flow = NULL;
-	list_del_init(&xfer->entry);
-	if (xfer->begun && !xfer_asks(xfer))
-		flow->share->sending--;
-	if (!list_empty(&flow->xfers)) {
-		/* If it waited aside: what the next one needs may be another thing */
-		if (first && !xfer->begun)
-			list_move_tail(&flow->turn, &flow->share->flows);
-		return;
-	}
-	list_del_init(&flow->turn);
-	if (share_empty(flow->share))
-		list_del_init(&flow->share->turn);
-}
-
-/* It had a place: now the others */
-static void xfer_pass_turn(struct dmanic_tx *tx, struct dmanic_flow *flow)
-{
-	if (!list_empty(&flow->turn))
-		list_move_tail(&flow->turn, &flow->share->flows);
-	if (!list_empty(&flow->share->turn))
-		list_move_tail(&flow->share->turn, &tx->turns);
 }
 
 /**
@@ -169,7 +48,7 @@ void dmanic_peer_submit(struct dmanic_peer *peer, struct dmanic_flow *flow,
 	xfer->failed = false;
 	xfer->entered = 0;
 	xfer->extents = 0;
-	dmanic_xfer_queue(&peer->tx[xfer->class], flow, xfer);
+	dmanic_flow_add(&peer->tx[xfer->class], flow, xfer);
 	dmanic_peer_wait(peer, now);
 	if (peer->state < DMANIC_PEER_PAIRED)
 		dmanic_handshake_begin(peer, now);
@@ -204,7 +83,7 @@ static bool xfer_may_begin(const struct dmanic_peer *peer, const struct dmanic_x
 	if (xfer->class == DMANIC_BULK)
 		kept = min(XFER_URGENT_IDS, part);
 	return peer->nr_free > kept + share->asking + share->sending &&
-	       (!xfer_asks(xfer) || share->asking < max(part, 1U));
+	       (!dmanic_xfer_asks(xfer) || share->asking < max(part, 1U));
 }
 
 static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
@@ -224,7 +103,7 @@ static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	slot->extents = 0;
 	slot->until = 0;
 	slot->class = xfer->class;
-	slot->asks = xfer_asks(xfer);
+	slot->asks = dmanic_xfer_asks(xfer);
 	/* All others outlive their share */
 	slot->share = slot->asks ? xfer->flow->share : NULL;
 	if (slot->share)
@@ -338,7 +217,7 @@ static struct dmanic_extent *xfer_add(struct dmanic_peer *peer, struct dmanic_xf
 static void xfer_whole(struct dmanic_xfer *xfer)
 {
 	xfer->whole = true;
-	dmanic_xfer_unqueue(xfer);
+	dmanic_flow_remove(xfer);
 }
 
 /* What is left of it will not be sent; the place of its NOTIFY is a SKIP */
@@ -434,96 +313,29 @@ static u32 xfer_enter_one(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u3
 	return units;
 }
 
-/* A place is kept for the NOTIFY of what has begun; else two are needed */
-static bool xfer_room(const struct dmanic_peer *peer, const struct dmanic_xfer *xfer)
-{
-	const struct dmanic_tx *tx = &peer->tx[xfer->class];
-	u32 used = tx->extent_tail - tx->extent_head;
-
-	/* One more for its NOTIFY; the check for all others is dmanic_tx_room() */
-	return dmanic_tx_room(peer, tx) &&
-	       (!xfer->notifies || xfer->entered ||
-		used + peer->their_operations + tx->reserved + 1 < tx->extent_mask + 1);
-}
-
 /* It was meant for the node as it was before it restarted */
 static bool xfer_outdated(const struct dmanic_peer *peer, const struct dmanic_xfer *xfer)
 {
 	return !xfer->begun && xfer->incarnation && xfer->incarnation != peer->incarnation;
 }
 
-/* Its first transfer can go on, or end; what begins is given its place at once */
-static bool flow_ready(struct dmanic_peer *peer, struct dmanic_flow *flow)
+/* Of what is about to begin: one more for its NOTIFY, which is kept then */
+static bool xfer_room(const struct dmanic_peer *peer, const struct dmanic_xfer *xfer)
 {
-	struct dmanic_xfer *xfer = flow_first(flow);
+	return dmanic_tx_room(peer, &peer->tx[xfer->class], xfer->notifies ? 2 : 1);
+}
 
+/**
+ * dmanic_xfer_ready() - can the first of a flow go on, or end
+ * @peer: whose
+ * @xfer: it
+ *
+ * What begins is given its id at once: its place is to follow.
+ */
+bool dmanic_xfer_ready(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
+{
 	return xfer->begun || xfer->kind == DMANIC_XFER_REPLY || xfer_outdated(peer, xfer) ||
 	       (xfer_room(peer, xfer) && xfer_begin(peer, xfer));
-}
-
-/* Of those that are not aside; who has to wait is from now on */
-static struct dmanic_flow *share_going(struct dmanic_peer *peer, struct dmanic_share *share)
-{
-	struct dmanic_flow *flow, *next;
-
-	list_for_each_entry_safe(flow, next, &share->flows, turn) {
-		if (flow_ready(peer, flow))
-			return flow;
-		list_move_tail(&flow->turn, &share->waiting[xfer_asks(flow_first(flow))]);
-	}
-	return NULL;
-}
-
-/* Of the two kinds of those that are, the one of which none was served last comes first */
-static struct dmanic_flow *share_aside(struct dmanic_peer *peer, struct dmanic_share *share)
-{
-	struct dmanic_flow *flow;
-	bool asks = share->asks;
-	u32 i;
-
-	for (i = 0; i < 2; i++, asks = !asks) {
-		flow = list_first_entry_or_null(&share->waiting[asks], struct dmanic_flow,
-						turn);
-		if (!flow || !flow_ready(peer, flow))
-			continue;
-		share->asks = !asks;
-		return flow;
-	}
-	return NULL;
-}
-
-/* Those that go on and those that wait alternate */
-static struct dmanic_flow *share_next(struct dmanic_peer *peer, struct dmanic_share *share)
-{
-	struct dmanic_flow *flow;
-	bool aside = share->aside;
-	u32 i;
-
-	for (i = 0; i < 2; i++, aside = !aside) {
-		flow = aside ? share_aside(peer, share) : share_going(peer, share);
-		if (!flow)
-			continue;
-		share->aside = !aside;
-		return flow;
-	}
-	return NULL;
-}
-
-/* The next transfer that can go on, or end; or NULL */
-static struct dmanic_xfer *xfer_next(struct dmanic_peer *peer, struct dmanic_tx *tx)
-{
-	struct dmanic_share *share;
-	struct dmanic_flow *flow;
-
-	/* Nobody can: none of them is looked at */
-	if (!dmanic_tx_room(peer, tx))
-		return NULL;
-	list_for_each_entry(share, &tx->turns, turn) {
-		flow = share_next(peer, share);
-		if (flow)
-			return flow_first(flow);
-	}
-	return NULL;
 }
 
 /**
@@ -541,14 +353,14 @@ u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most)
 	struct dmanic_flow *flow;
 	u32 units;
 
-	while ((xfer = xfer_next(peer, tx))) {
+	while ((xfer = dmanic_flow_next(peer, tx))) {
 		if (xfer_outdated(peer, xfer)) {
 			dmanic_peer_cancel(peer, xfer, DMANIC_STATUS_PEER_RESTARTED);
 			continue;
 		}
 		flow = xfer->flow;
 		units = xfer_enter_one(peer, xfer, most);
-		xfer_pass_turn(tx, flow);
+		dmanic_flow_pass(tx, flow);
 		/* So do those who are owed data */
 		if (xfer->kind == DMANIC_XFER_REPLY && !xfer->whole)
 			list_move_tail(&xfer->entry, &flow->xfers);
@@ -734,15 +546,10 @@ void dmanic_peer_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 
 static void xfer_end_queued(struct dmanic_peer *peer, struct dmanic_tx *tx, u32 status,
 			    u32 question)
 {
-	struct dmanic_share *share;
 	struct dmanic_xfer *xfer;
 
-	while (!list_empty(&tx->turns)) {
-		share = list_first_entry(&tx->turns, struct dmanic_share, turn);
-		list_splice_tail_init(&share->waiting[false], &share->flows);
-		list_splice_tail_init(&share->waiting[true], &share->flows);
-		xfer = flow_first(list_first_entry(&share->flows, struct dmanic_flow, turn));
-		dmanic_xfer_unqueue(xfer);
+	while ((xfer = dmanic_flow_any(tx))) {
+		dmanic_flow_remove(xfer);
 		if (xfer->begun || xfer->kind == DMANIC_XFER_REPLY)
 			continue;
 		xfer->status = xfer->kind == DMANIC_XFER_LOOKUP ? question : status;

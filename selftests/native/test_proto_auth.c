@@ -5,7 +5,7 @@
  * Sources: driver/proto/wire.c driver/proto/wire_data.c driver/proto/range.c
  * Sources: driver/proto/host.c driver/proto/auth.c driver/proto/mac.c
  * Sources: driver/proto/handshake.c driver/proto/peer.c
- * Sources: driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
+ * Sources: driver/proto/share.c driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
  * Sources: driver/proto/receive.c driver/proto/later.c driver/proto/reply.c
  * Sources: driver/proto/ack.c driver/proto/loss.c driver/proto/path.c driver/proto/rate.c
  */

@@ -6,7 +6,7 @@
  * Sources: driver/proto/wire.c driver/proto/wire_data.c driver/proto/range.c
  * Sources: driver/proto/host.c driver/proto/auth.c driver/proto/mac.c
  * Sources: driver/proto/handshake.c driver/proto/peer.c
- * Sources: driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
+ * Sources: driver/proto/share.c driver/proto/xfer.c driver/proto/tx.c driver/proto/next.c
  * Sources: driver/proto/receive.c driver/proto/later.c driver/proto/reply.c driver/proto/ack.c
  * Sources: driver/proto/loss.c driver/proto/path.c driver/proto/rate.c
  */
@@ -203,6 +203,16 @@ static void expect_share(const struct dmanic_share *share, const struct list_hea
 	EXPECT_EQ(share->sending, sending);
 }
 
+/* For a RESULT of each operation of the other node, and each NOTIFY that is yet to follow */
+static void expect_places(const struct dmanic_tx *tx)
+{
+	u32 used = tx->extent_tail - tx->extent_head;
+
+	EXPECT(tx->results <= pair[0].peer->their_operations);
+	EXPECT(used + pair[0].peer->their_operations - tx->results + tx->reserved <=
+	       tx->extent_mask + 1);
+}
+
 static void random_kind(struct dmanic_xfer *one, u64 random)
 {
 	switch (random % 4) {
@@ -220,18 +230,22 @@ static void random_kind(struct dmanic_xfer *one, u64 random)
 	}
 }
 
-/* Two users, many queues, all kinds; some are given up, some frames are lost */
-static void crowd(u64 seed)
+/*
+ * Two users, many queues, all kinds; some are given up, some frames are lost. With few
+ * @extents these are scarce, too.
+ */
+static void crowd(u64 seed, u32 extents)
 {
 	enum { MANY = 300, STEPS = 400 };
 	static struct dmanic_flow flow[MANY];
-	static struct dmanic_xfer wants[MANY];
+	static struct dmanic_xfer wants[MANY], asked[32];
 	struct list_head *turns;
 	struct dmanic_xfer *one;
-	u32 i, k, step, ended = 0, began = 0, waited[2] = { 0 };
+	u32 i, k, step, ended = 0, began = 0, asks = 0, waited[2] = { 0 };
 	u64 random;
 
-	begin_with((struct dmanic_proto_config){ .mtu = 1500, .super = 9000, .operations = 32 });
+	begin_with((struct dmanic_proto_config){ .mtu = 1500, .super = 9000, .operations = 32,
+						 .extents = extents });
 	pair_seed = seed;
 	turns = &pair[0].peer->tx[DMANIC_BULK].turns;
 	memset(wants, 0, sizeof(wants));
@@ -254,7 +268,17 @@ static void crowd(u64 seed)
 				began++;
 			}
 		}
+		/* The other node asks, too, whenever what it asked has an answer */
+		if (pair[1].completed == asks) {
+			for (i = 0; i < ARRAY_SIZE(asked); i++, asks++) {
+				asked[i] = pair_write(sink, 0, 0);
+				asked[i].kind = DMANIC_XFER_ATOMIC;
+				asked[i].opcode = DMANIC_OP_FETCH_ADD;
+				pair_submit(1, &asked[i]);
+			}
+		}
 		pair_pump(0);
+		expect_places(&pair[0].peer->tx[DMANIC_BULK]);
 		expect_share(&pair[0].share[DMANIC_BULK], turns);
 		expect_share(&other_share, turns);
 		for (i = 0; i < 2; i++)
@@ -262,6 +286,7 @@ static void crowd(u64 seed)
 		if (pair_random(&pair[0].host) % 16 == 0 && pair[0].nr_sent)
 			pair_drop(0, 0);
 		pair_round();
+		expect_places(&pair[0].peer->tx[DMANIC_BULK]);
 		pair_tick(pair_now + PAIR_MS);
 		for (i = 0; i < MANY; i++)
 			if (wants[i].segment && !wants[i].flow && !in_slot(&wants[i]))
@@ -269,6 +294,7 @@ static void crowd(u64 seed)
 	}
 	pair_run(1000 * PAIR_MS);
 	EXPECT_EQ(pair[0].completed, began);
+	EXPECT_EQ(pair[1].completed, asks);
 	EXPECT(ended > MANY);
 	EXPECT(waited[0] > STEPS / 20 && waited[1] > STEPS / 20);
 	EXPECT_EQ(pair[0].peer->nr_free, 32);
@@ -283,7 +309,7 @@ TEST(share__crowds_are_counted)
 	u64 seed;
 
 	for (seed = 1; seed <= 20; seed++)
-		crowd(seed);
+		crowd(seed, seed % 2 ? 64 : 1024);
 }
 
 /* A queue that always has another one to begin does not keep those waiting who found no id */
