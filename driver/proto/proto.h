@@ -1007,10 +1007,12 @@ void dmanic_peer_rekeyed(struct dmanic_peer *peer);
 void dmanic_peer_set_mtu(struct dmanic_peer *peer);
 bool dmanic_peer_degraded(const struct dmanic_peer *peer);
 
-/* xfer.c */
+/* share.c */
 void dmanic_share_init(struct dmanic_share *share);
 void dmanic_share_end(struct dmanic_peer *peer, struct dmanic_share *share);
 void dmanic_flow_init(struct dmanic_flow *flow, struct dmanic_share *share);
+
+/* xfer.c */
 void dmanic_peer_submit(struct dmanic_peer *peer, struct dmanic_flow *flow,
 			struct dmanic_xfer *xfer, u64 now);
 void dmanic_peer_cancel(struct dmanic_peer *peer, struct dmanic_xfer *xfer,
