@@ -23,6 +23,8 @@
 
 /* Entries of a LIST in one transfer that writes, and looked at under one hold */
 #define OP_LIST_PART	1024U
+/* Empty ones in a row between others of it: they are looked at again when it is sent */
+#define OP_LIST_EMPTY	32U
 /* Operations taken under one hold of the lock */
 #define OP_CHUNK	64U
 
@@ -208,14 +210,19 @@ static u64 op_list_measure(struct ether_node *en, struct ether_op *eop)
 	struct dmanic_op *op = eop->op;
 	struct dmanic_op_list before = op->list;
 	struct dmanic_list_block block;
+	u32 nr, empty = 0;
 	u64 bytes = 0;
-	u32 nr;
 
-	for (nr = 0; nr < OP_LIST_PART && !dmanic_list_done(op); nr++) {
+	for (nr = 0; nr < OP_LIST_PART && empty < OP_LIST_EMPTY && !dmanic_list_done(op); nr++) {
 		eop->list_status = dmanic_list_next(op, op->list.reach, U64_MAX, &block);
 		if (eop->list_status)
 			break;
 		bytes += block.bytes;
+		/* Those before the first bytes are not looked at again */
+		if (!bytes)
+			before = op->list;
+		else
+			empty = block.bytes ? 0 : empty + 1;
 	}
 	en->looks += nr;
 	eop->list_reach = op->list.next;
@@ -274,7 +281,6 @@ static enum op_part op_list_part(struct ether_node *en, struct ether_op *eop)
 		return op_part_empty(eop);
 	/* Nothing to write, but somebody is to be woken */
 	xfer->blocks = false;
-	xfer->notifies = false;
 	xfer->kind = DMANIC_XFER_NOTIFY;
 	return OP_PART;
 }
@@ -284,13 +290,15 @@ u32 dmanic_ether_cut(struct dmanic_xfer *xfer, u64 position, u32 most, u64 *offs
 {
 	struct dmanic_op *op = to_eop(xfer)->op;
 	struct dmanic_list_block block = {};
+	u32 nr;
 
 	/*
 	 * A program may have changed the list since it was measured. None is looked at that was
-	 * not then: these were counted.
+	 * not then, nor more of them than can be empty: nobody counts what is done here.
 	 */
-	while (!block.bytes) {
-		if ((!op->list.rest.bytes && op->list.next >= to_eop(xfer)->list_reach) ||
+	for (nr = 0; !block.bytes; nr++) {
+		if (nr == OP_LIST_EMPTY ||
+		    (!op->list.rest.bytes && op->list.next >= to_eop(xfer)->list_reach) ||
 		    dmanic_list_next(op, op->list.reach, most, &block))
 			return 0;
 	}

@@ -136,7 +136,7 @@ static inline bool dmanic_xfer_asks(const struct dmanic_xfer *xfer)
 
 /* tx.c */
 void dmanic_tx_reset(struct dmanic_tx *tx);
-bool dmanic_tx_room(const struct dmanic_peer *peer, const struct dmanic_tx *tx, u32 places);
+bool dmanic_tx_room(const struct dmanic_peer *peer, const struct dmanic_tx *tx);
 struct dmanic_extent *dmanic_tx_add(struct dmanic_tx *tx, u8 type, u32 units,
 				    struct dmanic_xfer *xfer, u32 id);
 struct dmanic_extent *dmanic_tx_find(struct dmanic_tx *tx, u64 seq);

@@ -607,7 +607,8 @@ struct dmanic_proto_stats {
  * @super: longest frame the link takes and cuts; @mtu: it does not
  * @features: DMANIC_WIRE_*
  * @operations: ids a peer may use at once, and we at most; power of two
- * @extents: of a stream; power of two, twice @operations or more
+ * @extents: of a stream; power of two, four times @operations or more: ids may all
+ *	have a RESULT, and a NOTIFY, to come
  * @sent: frames of a stream under way; power of two
  * @ranges: received out of order
  * @early: records received too early; power of two

@@ -185,7 +185,7 @@ struct dmanic_xfer *dmanic_flow_next(struct dmanic_peer *peer, struct dmanic_tx 
 	struct dmanic_flow *flow;
 
 	/* Nobody can: none of them is looked at */
-	if (!dmanic_tx_room(peer, tx, 1))
+	if (!dmanic_tx_room(peer, tx))
 		return NULL;
 	list_for_each_entry(share, &tx->turns, turn) {
 		flow = share_next(peer, share);

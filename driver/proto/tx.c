@@ -38,16 +38,18 @@ void dmanic_tx_reset(struct dmanic_tx *tx)
  * dmanic_tx_room() - are there places for anything but a RESULT
  * @peer: whose
  * @tx: the stream
- * @places: how many
  *
- * Return: true when so many extents more leave room for what others may need.
+ * Of two, as what begins may keep one for its NOTIFY: nobody takes the first of them while
+ * another waits for both.
+ *
+ * Return: true when they leave room for what others may need.
  */
-bool dmanic_tx_room(const struct dmanic_peer *peer, const struct dmanic_tx *tx, u32 places)
+bool dmanic_tx_room(const struct dmanic_peer *peer, const struct dmanic_tx *tx)
 {
 	u32 used = tx->extent_tail - tx->extent_head;
 	u32 kept = peer->their_operations - min(tx->results, peer->their_operations);
 
-	return used + kept + tx->reserved + places <= tx->extent_mask + 1;
+	return used + kept + tx->reserved + 2 <= tx->extent_mask + 1;
 }
 
 /**

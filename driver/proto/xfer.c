@@ -319,12 +319,6 @@ static bool xfer_outdated(const struct dmanic_peer *peer, const struct dmanic_xf
 	return !xfer->begun && xfer->incarnation && xfer->incarnation != peer->incarnation;
 }
 
-/* Of what is about to begin: one more for its NOTIFY, which is kept then */
-static bool xfer_room(const struct dmanic_peer *peer, const struct dmanic_xfer *xfer)
-{
-	return dmanic_tx_room(peer, &peer->tx[xfer->class], xfer->notifies ? 2 : 1);
-}
-
 /**
  * dmanic_xfer_ready() - can the first of a flow go on, or end
  * @peer: whose
@@ -335,7 +329,7 @@ static bool xfer_room(const struct dmanic_peer *peer, const struct dmanic_xfer *
 bool dmanic_xfer_ready(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 {
 	return xfer->begun || xfer->kind == DMANIC_XFER_REPLY || xfer_outdated(peer, xfer) ||
-	       (xfer_room(peer, xfer) && xfer_begin(peer, xfer));
+	       xfer_begin(peer, xfer);
 }
 
 /**

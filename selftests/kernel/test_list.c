@@ -381,6 +381,46 @@ TEST_F(list, notifies_once)
 	}
 }
 
+/* However many are empty in a row, before, between and behind others */
+TEST_F(list, sparse)
+{
+	static const unsigned int gaps[] = { 0, 1, 31, 32, 33, 64, 100 };
+	struct irq irq = irq_make(&self->peer, 4);
+	struct dmanic_sqe sqe = sqe_of(self, variant->direction, 0);
+	struct dmanic_list_entry some = { 0, 0, 8 };
+	struct dmanic_cqe cqe;
+	unsigned int gap, nr, done = 0;
+
+	if (!variant->direction) {
+		sqe.flags = DMANIC_SQE_NOTIFY;
+		sqe.notify = irq_connect(&self->node, &irq);
+	}
+	for (gap = 0; gap < ARRAY_SIZE(gaps); gap++) {
+		memset(self->entries, 0, LIST);
+		fill(self->local.data, 4096, 2 * gap + 1);
+		fill(self->remote.data, 4096, 2 * gap + 2);
+		sqe.count = gaps[gap];
+		for (nr = 0; nr < 3; nr++) {
+			some.local_offset = 24 * nr;
+			some.remote_offset = 16 * nr;
+			entry_write(self, sqe.count++, &some);
+			sqe.count += gaps[gap];
+		}
+		ASSERT_LE(sqe.count, ENTRIES + 3);
+		if (sqe.count > ENTRIES)
+			sqe.count = ENTRIES;
+		cqe = queue_run(&self->queue, &sqe);
+		EXPECT_EQ(cqe.status, DMANIC_STATUS_OK);
+		EXPECT_EQ(cqe.result, 24);
+		for (nr = 0; nr < 3; nr++)
+			EXPECT_EQ(memcmp(self->local.data + 24 * nr,
+					 self->remote.data + 16 * nr, 8), 0);
+		done++;
+		if (sqe.notify)
+			EXPECT_EQ(irq_raised(&irq), done);
+	}
+}
+
 /* ---- what is refused ---- */
 
 static void expect_status(struct list_self *self, const struct dmanic_sqe *sqe,

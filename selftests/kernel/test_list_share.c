@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define ENTRIES	(MIB / 2)
+#define PART	1024U	/* entries of a list that are counted at once */
 #define LIST	(ENTRIES * sizeof(struct dmanic_list_entry))
 
 FIXTURE(share) {
@@ -189,31 +190,56 @@ TEST_F_TIMEOUT(share, whose_list_ended_in_a_crowd_can_be_closed, 60)
 		EXPECT_GT(waiting, 0);
 }
 
-/*
- * Over a network the entries of a part are counted before it begins, and those alone are looked
- * at: who empties them meanwhile makes nobody look for their bytes behind them
- */
-TEST_F_TIMEOUT(share, whose_list_was_emptied_is_BOUNDS, 60)
+static void empty(struct share_self *self, unsigned int from, unsigned int to)
 {
-	enum { PART = 1024 };
+	for (; from < to; from++)
+		__atomic_store_n(&self->entries[from].length, 0, __ATOMIC_RELAXED);
+}
+
+/*
+ * The entries from 1 to 30, which take a while, are emptied while the first is moved, and so
+ * are some of those behind them: what @marker has is not moved, as it is not looked at.
+ */
+static void empty_meanwhile(struct share_self *self, unsigned int from, unsigned int to,
+			    unsigned int marker)
+{
 	struct sharing *sharing = &self->sharing;
 	unsigned int i;
 
-	if (variant->shape != HUGE_BLOCKS)
-		SKIP("what is emptied has to be under way for a while");
 	if (!fabric_on_netdevs())
 		SKIP("entries are read when their bytes are moved");
 	for (i = 0; i < 2 * PART; i++)
-		self->entries[i].length = MIB;
+		self->entries[i].length = i < 31 ? BIG / 2 : 8;
+	self->entries[marker].remote_offset = BIG - 8;
 	memset(sharing->local.data, 0x11, MIB);
 	*queue_sqe(&sharing->queue) = sqe_some(self, 0, 2 * PART);
 	queue_submit(&sharing->queue);
 	ASSERT_TRUE(WAIT_FOR(__atomic_load_n(&sharing->remote.data[MIB - 1],
 					     __ATOMIC_RELAXED) == 0x11));
 	ASSERT_EQ(sharing_completed(&sharing->queue), 0);
-	for (i = 1; i < PART; i++)
-		__atomic_store_n(&self->entries[i].length, 0, __ATOMIC_RELAXED);
+	empty(self, from, to);
+	empty(self, 1, 31);
 	EXPECT_EQ(queue_wait(&sharing->queue).status, DMANIC_STATUS_BOUNDS);
+	EXPECT_EQ(sharing->remote.data[BIG - 8], 0);
+}
+
+/*
+ * Over a network the entries of a part are counted before it begins, and those alone are looked
+ * at: who empties them meanwhile makes nobody look for their bytes behind them
+ */
+TEST_F_TIMEOUT(share, whose_list_was_emptied_is_BOUNDS, 60)
+{
+	if (variant->shape != HUGE_BLOCKS)
+		SKIP("what is emptied has to be under way for a while");
+	empty_meanwhile(self, PART - 20, PART, PART);
+}
+
+/* Nor does it look behind so many empty ones as a part has nowhere */
+TEST_F_TIMEOUT(share, whose_list_became_sparse_is_BOUNDS, 60)
+{
+	if (variant->shape != HUGE_BLOCKS)
+		SKIP("what is emptied has to be under way for a while");
+	empty_meanwhile(self, 31, PART - 1, PART - 1);
 }
 
 TEST_F_TIMEOUT(share, can_be_closed, 60)

@@ -372,16 +372,13 @@ TEST(damage__hostile_id_is_answered_once)
 	pair_end();
 }
 
-/* It got all of a WRITE, says the other side, and may yet refuse it */
-static void owe(void)
+/* It got all that was sent, says the other side, and may yet refuse it */
+static void claim(void)
 {
 	struct dmanic_ack ack = { .number = 1000, .window = 10000, .mtu = 1500 };
 	u8 bytes[1024];
 	u32 length;
 
-	begin_with(0);
-	put(0, 100, 0);
-	pair_pump(0);
 	while (pair[0].nr_sent)
 		pair_drop(0, 0);
 	ack.held = U32_MAX;
@@ -390,6 +387,14 @@ static void owe(void)
 	length = dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack);
 	pair_feed(0, pair[1].address, bytes, length);
 	EXPECT_EQ(pair[0].peer->tx[DMANIC_BULK].una, pair[0].peer->tx[DMANIC_BULK].next);
+}
+
+static void owe(void)
+{
+	begin_with(0);
+	put(0, 100, 0);
+	pair_pump(0);
+	claim();
 }
 
 /* That an operation may yet be refused is believed for a while */
@@ -401,6 +406,42 @@ TEST(damage__who_owes_forever_is_given_up)
 	pair_run(9000 * PAIR_MS);
 	EXPECT_EQ(pair[0].completed, 1);
 	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	pair_end();
+}
+
+/* Also when it is a list that ends by itself, behind what was sent of it; and with few words */
+TEST(damage__who_owes_forever_to_a_list_that_ended_is_given_up)
+{
+	struct dmanic_proto_config config = {
+		.mtu = 1500, .super = 1500, .extents = 16, .operations = 4,
+	};
+	u8 probe[64];
+	u32 i;
+
+	pair_begin_with(config);
+	pair_connect();
+	xfer[0] = pair_write(source, 2000, 0);
+	xfer[0].blocks = true;
+	pair_submit(0, &xfer[0]);
+	pair_pump(0);
+	claim();
+	ASSERT(!xfer[0].whole);
+	pair_blocks = 1;
+	pair_pump(0);
+	pair_blocks = 0;
+	ASSERT(xfer[0].whole);
+	for (i = 0; i < 100 && !pair[0].completed; i++) {
+		while (pair[0].nr_sent)
+			pair_drop(0, 0);
+		pair_feed(0, pair[1].address, probe,
+			  dmanic_probe_encode(probe, pair[0].peer->local_tag));
+		pair_now += 100 * PAIR_MS;
+		dmanic_peer_timer(pair[0].peer, pair_now);
+		pair_pump(0);
+	}
+	EXPECT(i > 10);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_BOUNDS);
 	pair_end();
 }
 

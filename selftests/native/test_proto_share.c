@@ -226,6 +226,7 @@ static void random_kind(struct dmanic_xfer *one, u64 random)
 		break;
 	default:
 		one->notifies = random & 4;
+		one->blocks = random & 8;
 		break;
 	}
 }
@@ -238,13 +239,13 @@ static void crowd(u64 seed, u32 extents)
 {
 	enum { MANY = 300, STEPS = 400 };
 	static struct dmanic_flow flow[MANY];
-	static struct dmanic_xfer wants[MANY], asked[32];
+	static struct dmanic_xfer wants[MANY], asked[16];
 	struct list_head *turns;
 	struct dmanic_xfer *one;
 	u32 i, k, step, ended = 0, began = 0, asks = 0, waited[2] = { 0 };
 	u64 random;
 
-	begin_with((struct dmanic_proto_config){ .mtu = 1500, .super = 9000, .operations = 32,
+	begin_with((struct dmanic_proto_config){ .mtu = 1500, .super = 9000, .operations = 16,
 						 .extents = extents });
 	pair_seed = seed;
 	turns = &pair[0].peer->tx[DMANIC_BULK].turns;
@@ -297,7 +298,7 @@ static void crowd(u64 seed, u32 extents)
 	EXPECT_EQ(pair[1].completed, asks);
 	EXPECT(ended > MANY);
 	EXPECT(waited[0] > STEPS / 20 && waited[1] > STEPS / 20);
-	EXPECT_EQ(pair[0].peer->nr_free, 32);
+	EXPECT_EQ(pair[0].peer->nr_free, 16);
 	expect_share(&pair[0].share[DMANIC_BULK], turns);
 	expect_share(&other_share, turns);
 	EXPECT(list_empty(turns));
@@ -776,6 +777,48 @@ TEST(share__device_that_takes_something_again)
 	EXPECT_EQ(pair[0].nr_sent, sent);
 	pair_run(50 * PAIR_MS);
 	EXPECT_EQ(pair[0].completed, 1);
+	pair_end();
+}
+
+/* The first extent under way is acknowledged, and no more */
+static void acknowledge_one(u32 number)
+{
+	struct dmanic_tx *tx = &pair[0].peer->tx[DMANIC_BULK];
+	const struct dmanic_extent *first = &tx->extent[tx->extent_head & tx->extent_mask];
+	struct dmanic_ack ack = { .number = number, .window = 100000, .mtu = 1500 };
+	u8 bytes[1024];
+
+	while (pair[0].nr_sent)
+		pair_drop(0, 0);
+	ack.held = U32_MAX;
+	ack.stream[DMANIC_BULK].next = first->seq + first->units;
+	ack.stream[DMANIC_BULK].reject = pair[0].peer->rx[DMANIC_BULK].got.next;
+	pair_feed(0, pair[1].address, bytes,
+		  dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack));
+}
+
+/* One place is free now and then: it is not taken by others for as long as they need some */
+TEST(share__who_notifies_finds_two_places)
+{
+	u32 i;
+
+	begin_with((struct dmanic_proto_config){ .mtu = 1500, .super = 1500, .extents = 16,
+						 .operations = 4 });
+	xfer[0] = pair_write(source, 4000, 0);
+	xfer[0].blocks = true;
+	dmanic_peer_submit(pair[0].peer, &other, &xfer[0], pair_now);
+	pair_pump(0);
+	ASSERT(!xfer[0].whole);
+	xfer[1] = pair_write(source, 8, 0);
+	xfer[1].notifies = true;
+	pair_submit(0, &xfer[1]);
+	for (i = 0; i < 5; i++) {
+		pair_now += PAIR_MS;
+		acknowledge_one(1000 + i);
+		pair_pump(0);
+	}
+	EXPECT(!xfer[0].whole);
+	EXPECT(xfer[1].whole);
 	pair_end();
 }
 

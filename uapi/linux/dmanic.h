@@ -44,7 +44,7 @@
 #define DMANIC_PUBLISH_MAX	64	/* published names, with the final 0 */
 #define DMANIC_TIMEOUT_NEVER	(~0ULL)
 
-enum {
+enum dmanic_cmd {
 	DMANIC_CMD_QUERY = 0,
 	DMANIC_CMD_SEGMENT_CREATE = 1,
 	DMANIC_CMD_SEGMENT_DESTROY = 2,
