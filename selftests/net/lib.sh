@@ -148,11 +148,10 @@ counted() { in_n "$1" nicctl stats "nic$1" | awk -v name="$2" '$1 == name { prin
 neighbor() { # IN TO [WORD...]
 	local seed
 	seed=$(fuzz_seed)
+	echo "again: SEED=$seed FRAMES=${FRAMES:-} FUZZ_TIME=${FUZZ_TIME:-} $0; it was neighbor ${*:3}" \
+		>>/tmp/again
 	in_n "$1" "$top/build/user/neighbor" --netdev "e$1" --to "$(address "$2")" \
-		--seed "$seed" --time "${FUZZ_TIME:-0}" "${@:3}" || {
-		echo "again: SEED=$seed FRAMES=${FRAMES:-} FUZZ_TIME=${FUZZ_TIME:-} $0; it was neighbor ${*:3}"
-		return 1
-	}
+		--seed "$seed" --time "${FUZZ_TIME:-0}" "${@:3}"
 }
 
 # Ranks 0 and 1 exchange until COMMAND has ended
@@ -215,11 +214,17 @@ listening() { # NAMESPACE
 }
 
 # One case: its function has the name with _ for __, and says why it failed; of one that
-# did not, lines with "note: " are printed; and how long it took, if that was long
+# did not, lines with "note: " are printed; and how long it took, if that was long. What it
+# wrote to /tmp/again, to try the same again, is printed when it failed
 case_run() { # NAME [SHOWN-AS]
 	local said status=0 before=$SECONDS
+	rm -f /tmp/again
 	said=$("${1//__/_}" 2>&1) || status=$?
-	[ $status != 0 ] || said=$(sed -n 's/^note: //p' <<<"$said")
+	if [ $status = 0 ]; then
+		said=$(sed -n 's/^note: //p' <<<"$said")
+	elif [ -e /tmp/again ]; then
+		said+=$'\n'$(</tmp/again)
+	fi
 	[ -z "$said" ] || echo "# ${said//$'\n'/$'\n'# }"
 	[ $((SECONDS - before)) -lt 10 ] || echo "# ${2-$1} took $((SECONDS - before)) s"
 	ktap_result $status "${2-$1}"
