@@ -24,6 +24,7 @@ static const char usage[] =
 "\n"
 "  --bytes SIZE   of an operation (64k)\n"
 "  --depth N      operations under way (16)\n"
+"  --poll-thread  moves what is posted, without a call of the driver, if there may be one more\n"
 "  --rounds N     of every (4)\n"
 "  --time TIME    of flood and change (1s)\n"
 "  --to NODE      of reach (1)\n"
@@ -122,19 +123,25 @@ static void options(struct exchange *x, int argc, char **argv)
 		{ "time", required_argument, NULL, 't' },
 		{ "to", required_argument, NULL, 'n' },
 		{ "wait", required_argument, NULL, 'w' },
+		{ "poll-thread", no_argument, NULL, 'p' },
 		{ NULL, 0, NULL, 0 }
 	};
 	uint64_t value = 0;
 	int c, at;
 
 	while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
-		const char *why = c == 'b' ? size_parse(optarg, &value) :
+		const char *why = c == 'p' ? NULL :
+				  c == 'b' ? size_parse(optarg, &value) :
 				  c == 'd' || c == 'r' || c == 'n' ?
 					count_parse(optarg, 1000000, &value) :
 				  c == '?' ? "?" : time_parse(optarg, &value);
 
 		if (c == '?')
 			exit(2);
+		if (c == 'p') {
+			x->poll_thread = true;
+			continue;
+		}
 		value = number(longs[at].name, why, value);
 		if (c == 'b')
 			x->bytes = value;
@@ -151,6 +158,22 @@ static void options(struct exchange *x, int argc, char **argv)
 	}
 	if (argc - optind != 1)
 		wrong_usage("say what to do, in one word");
+}
+
+static void make_queue(struct exchange *x)
+{
+	struct nic_queue_options options = {
+		.size = sizeof(options), .entries = 1024,
+		.flags = x->poll_thread ? NIC_POLL_THREAD : 0,
+	};
+	int ret = nic_queue_create_with(x->ctx, &options, &x->queue);
+
+	/* Others may have all threads that there may be */
+	if (ret == -EDQUOT) {
+		options.flags = 0;
+		ret = nic_queue_create_with(x->ctx, &options, &x->queue);
+	}
+	must(x, ret, "make a queue");
 }
 
 int main(int argc, char **argv)
@@ -180,7 +203,7 @@ int main(int argc, char **argv)
 	x.size = nic_team_size(x.team);
 	if (x.size < 2 && jobs[i].run != reach_run)
 		die(&x, "needs two ranks at least: nicrun -n 2 …");
-	must(&x, nic_queue_create(x.ctx, 1024, &x.queue), "make a queue");
+	make_queue(&x);
 	jobs[i].run(&x);
 	nic_queue_destroy(x.queue);
 	nic_team_finalize(x.team);

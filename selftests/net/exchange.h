@@ -37,6 +37,7 @@
  * @rounds: how often, for every.c
  * @time_ns: how long, for flood.c and change.c
  * @wait_ns: longest wait for others
+ * @poll_thread: moves what is posted
  */
 struct exchange {
 	struct nic_ctx *ctx;
@@ -50,6 +51,7 @@ struct exchange {
 	unsigned int rounds;
 	uint64_t time_ns;
 	uint64_t wait_ns;
+	bool poll_thread;
 };
 
 /* A line on stderr, then the end */

@@ -56,6 +56,29 @@ static int fault_kasan(void)
 	return 0;
 }
 
+/* Farther than an int is wide */
+static int fault_ubsan(void)
+{
+	unsigned int places = 40;
+	int word = 1;
+
+	OPTIMIZER_HIDE_VAR(places);
+	word <<= places;
+	OPTIMIZER_HIDE_VAR(word);
+	return 0;
+}
+
+static int __rcu *shared;
+
+/* Without rcu_read_lock() */
+static int fault_rcu(void)
+{
+	int *used = rcu_dereference(shared);
+
+	OPTIMIZER_HIDE_VAR(used);
+	return 0;
+}
+
 static int fault_lockdep(void)
 {
 	mutex_lock(&first);
@@ -163,7 +186,9 @@ static const struct {
 } faults[] = {
 	{ "warn", fault_warn },
 	{ "kasan", fault_kasan },
+	{ "ubsan", fault_ubsan },
 	{ "lockdep", fault_lockdep },
+	{ "rcu", fault_rcu },
 	{ "atomic_sleep", fault_atomic_sleep },
 	{ "kmemleak", fault_kmemleak },
 	{ "stall", fault_stall },
