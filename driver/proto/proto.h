@@ -24,11 +24,11 @@
  *
  *	dmanic_peer_submit() puts it in its flow. dmanic_peer_next() builds frames
  *	(next.c): what was lost, then new extents (tx.c) of shares and flows in turn
- *	(share.c). At the other side dmanic_host_receive() (host.c) finds the peer, auth.c whether it is the
- *	peer's, handshake.c or receive.c take the frame; records are placed as they come
- *	(later.c), done in order (reply.c), and acknowledged (ack.c). Back here ack.c marks what
- *	arrived, loss.c what did not, rate.c and path.c learn, tx.c retires extents; with
- *	its last one, or its result, the xfer is completed (xfer.c).
+ *	(share.c). At the other side dmanic_host_receive() (host.c) finds the peer, auth.c
+ *	whether it is the peer's, handshake.c or receive.c take the frame; records are placed
+ *	as they come (later.c), done in order (reply.c), and acknowledged (ack.c). Back here
+ *	ack.c marks what arrived, loss.c what did not, rate.c and path.c learn, tx.c retires
+ *	extents; with its last one, or its result, the xfer is completed (xfer.c).
  *
  * A stream is counted in units: a byte of WRITE or READ data each, any other
  * record one. What is sent again may be cut anew. Positions never repeat.
@@ -238,7 +238,7 @@ struct dmanic_xfer {
  * struct dmanic_share - flows of one user to one peer in one class
  * @flows: that have transfers, in turn
  * @waiting: but those of which the first transfer, one that asks or one that does not, found
- *	no id, or not the places it needs, in turn: of each the first is looked at
+ *	no id, in turn: of each the first is looked at
  * @aside: it is the turn of those that wait, if there is one that can begin
  * @asks: and among them of those that ask
  * @turn: in tx->turns while there are any

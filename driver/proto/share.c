@@ -197,7 +197,7 @@ struct dmanic_xfer *dmanic_flow_next(struct dmanic_peer *peer, struct dmanic_tx 
 
 /**
  * dmanic_flow_any() - a transfer that wants places, whether it can have them or not
- * @tx: the stream; nobody waits aside for now
+ * @tx: the stream; who waited aside in the share is among the others again
  *
  * Return: it, or NULL.
  */

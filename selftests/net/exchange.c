@@ -130,11 +130,7 @@ static void options(struct exchange *x, int argc, char **argv)
 	int c, at;
 
 	while ((c = getopt_long(argc, argv, "", longs, &at)) != -1) {
-		const char *why = c == 'p' ? NULL :
-				  c == 'b' ? size_parse(optarg, &value) :
-				  c == 'd' || c == 'r' || c == 'n' ?
-					count_parse(optarg, 1000000, &value) :
-				  c == '?' ? "?" : time_parse(optarg, &value);
+		const char *why;
 
 		if (c == '?')
 			exit(2);
@@ -142,6 +138,10 @@ static void options(struct exchange *x, int argc, char **argv)
 			x->poll_thread = true;
 			continue;
 		}
+		why = c == 'b' ? size_parse(optarg, &value) :
+		      c == 'd' || c == 'r' || c == 'n' ?
+			count_parse(optarg, 1000000, &value) :
+			time_parse(optarg, &value);
 		value = number(longs[at].name, why, value);
 		if (c == 'b')
 			x->bytes = value;
