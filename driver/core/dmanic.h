@@ -94,6 +94,7 @@
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
+#include <linux/nospec.h>
 #include <linux/percpu.h>
 #include <linux/poll.h>
 #include <linux/refcount.h>
@@ -337,11 +338,22 @@ void dmanic_mem_copy(struct dmanic_mem *dst, u64 dst_offset, struct dmanic_mem *
 int dmanic_mem_init(void);
 void dmanic_mem_exit(void);
 
+/*
+ * Where the page of a place is noted. The place was checked, but what it is comes from a
+ * program or a neighbour: whoever speculates about the check is left in the table.
+ */
+static inline struct page **dmanic_mem_page(const struct dmanic_mem *mem, u64 pos)
+{
+	u64 index = pos >> PAGE_SHIFT;
+
+	return mem->pages + array_index_nospec(index, mem->nr_pages);
+}
+
 static inline void *dmanic_mem_addr(const struct dmanic_mem *mem, u64 offset)
 {
 	u64 pos = mem->first + offset;
 
-	return page_address(mem->pages[pos >> PAGE_SHIFT]) + offset_in_page(pos);
+	return page_address(*dmanic_mem_page(mem, pos)) + offset_in_page(pos);
 }
 
 static inline bool dmanic_mem_in_page(const struct dmanic_mem *mem, u64 offset,

@@ -34,6 +34,9 @@
 
 static struct workqueue_struct *mem_wq;
 
+/* Pages of ours that were not given back; no tool of the kernel misses them */
+static atomic_long_t mem_pages = ATOMIC_LONG_INIT(0);
+
 static int mem_refuse(struct dmanic_refusal *refusal, u32 limit, u64 asked,
 		      u64 allowed, int err)
 {
@@ -115,6 +118,7 @@ static void mem_put_pages(struct dmanic_mem *mem, unsigned long nr, bool written
 	for (i = 0; i < nr; i += step) {
 		step = compound_nr(mem->pages[i]);
 		put_page(mem->pages[i]);
+		atomic_long_sub(step, &mem_pages);
 		cond_resched();
 	}
 }
@@ -273,6 +277,7 @@ struct dmanic_mem *dmanic_mem_alloc(struct dmanic_ctx *ctx, u64 length,
 		for (i = 0; i < 1UL << order; i++)
 			mem->pages[nr + i] = page + i;
 		nr += 1UL << order;
+		atomic_long_add(1UL << order, &mem_pages);
 		if (fatal_signal_pending(current)) {
 			ret = -EINTR;
 			goto err_abort;
@@ -418,6 +423,7 @@ int dmanic_mem_mmap(struct dmanic_mem *mem, struct vm_area_struct *vma, u64 offs
 		return -EINVAL;
 	if (!dmanic_range_ok(mem->nr_pages, first, vma_pages(vma)))
 		return -EINVAL;
+	first = array_index_nospec(first, mem->nr_pages);
 
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTCOPY | VM_DONTDUMP);
 	ret = vm_map_pages_zero(vma, mem->pages + first, mem->nr_pages - first);
@@ -474,6 +480,7 @@ vm_fault_t dmanic_mem_fault(struct dmanic_mem *mem, struct vm_fault *vmf,
 
 	if (page >= mem->nr_pages)
 		return VM_FAULT_SIGBUS;
+	page = array_index_nospec(page, mem->nr_pages);
 	nr = min3(mem->nr_pages - page, MEM_FAULT_PAGES - page % MEM_FAULT_PAGES,
 		  (vmf->vma->vm_end - vmf->address) >> PAGE_SHIFT);
 	if (mem->user_pages)
@@ -494,10 +501,10 @@ size_t dmanic_mem_run(const struct dmanic_mem *mem, u64 offset, u64 length,
 		      void **addr)
 {
 	u64 pos = mem->first + offset;
-	struct page **page = mem->pages + (pos >> PAGE_SHIFT);
+	struct page **page = dmanic_mem_page(mem, pos);
 	size_t run = PAGE_SIZE - offset_in_page(pos);
 
-	*addr = dmanic_mem_addr(mem, offset);
+	*addr = page_address(*page) + offset_in_page(pos);
 	length = min_t(u64, length, MEM_MAX_RUN);
 	while (run < length && page[1] == page[0] + 1) {
 		run += PAGE_SIZE;
@@ -526,7 +533,7 @@ struct dmanic_piece dmanic_mem_piece(const struct dmanic_mem *mem, u64 offset,
 	if (offset >= length)
 		return piece;
 	if (!mem->linear) {
-		page = mem->pages[pos >> PAGE_SHIFT];
+		page = *dmanic_mem_page(mem, pos);
 		/* Of user memory, the rest of a large folio may be elsewhere */
 		folio = mem->user_pages ? NULL : page_folio(page);
 		start = round_down(pos, PAGE_SIZE);
@@ -601,4 +608,6 @@ void dmanic_mem_exit(void)
 {
 	destroy_workqueue(mem_wq);
 	rcu_barrier();
+	WARN_ONCE(atomic_long_read(&mem_pages), "dmanic: %ld pages were not given back\n",
+		  atomic_long_read(&mem_pages));
 }

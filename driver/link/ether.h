@@ -73,8 +73,14 @@
 /* What is less is no path for us: with a key the least of frames has room for its proof */
 #define ETHER_MTU_MIN		(DMANIC_WIRE_MTU_MIN + DMANIC_WIRE_AUTH_BYTES)
 
-#define ETHER_PEERS_MAX		256U
-#define ETHER_GUESTS_MAX	192U	/* of these, whom nobody here asked for */
+/*
+ * Other nodes at once. One user has most of them, and so have guests, whom nobody here
+ * asked for; who comes last has as many as both leave.
+ */
+#define ETHER_PEERS_MAX		320U
+#define ETHER_USER_PEERS_MAX	192U
+#define ETHER_GUESTS_MAX	192U
+#define ETHER_GUESTS_KEPT	64U	/* of these, when somebody here wants a place */
 #define ETHER_HASH_BITS		6
 #define ETHER_LOOKS		4096U	/* at entries of LISTs, in a hold of the lock */
 #define ETHER_BATCH		16U
@@ -238,6 +244,7 @@ struct ether_node {
  * @index: the number of its place: shares and flows are found by it
  * @users: who has it without the lock: it stays the peer of its node
  * @own: somebody here asked for it; else it is a guest, who came by itself
+ * @user: who did first, and counts it; NULL: a guest, or that account is gone
  * @hash: what frames to it have in common, where something sorts them
  * @check: it connected anew: operations for the one it was before are to end
  * @died: node->deaths when it died or restarted last; zero: it never did, as this node.
@@ -259,6 +266,7 @@ struct ether_peer {
 	unsigned int index;
 	unsigned int users;
 	bool own;
+	struct ether_user *user;
 	u32 hash;
 	bool check;
 	u64 died;
@@ -282,10 +290,12 @@ struct ether_share {
 /**
  * struct ether_user - what the link keeps of an account, in account->link
  * @nr_peers: of which he uses a share
+ * @nr_places: of peers whose @user he is, in use or not
  * @share: by ep->index
  */
 struct ether_user {
 	unsigned int nr_peers;
+	unsigned int nr_places;
 	struct ether_share share[ETHER_PEERS_MAX];
 };
 
@@ -399,7 +409,8 @@ enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer);
 
 /* ether_peer.c */
 struct ether_peer *dmanic_ether_peer_find(struct ether_node *en, u32 id);
-struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id, bool own);
+struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id,
+					  const struct dmanic_account *account);
 struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id,
 					  const struct dmanic_account *account,
 					  struct dmanic_refusal *refusal);

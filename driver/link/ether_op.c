@@ -186,7 +186,7 @@ static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op 
 	    dmanic_ether_share_check(en, target->node, op->queue->ctx->account, NULL))
 		return NULL;
 	/* It was connected to once, but its peer may have become another's */
-	ep = dmanic_ether_peer_take(en, target->node, true);
+	ep = dmanic_ether_peer_take(en, target->node, op->queue->ctx->account);
 	if (!ep)
 		return NULL;
 	*status = DMANIC_STATUS_PEER_RESTARTED;

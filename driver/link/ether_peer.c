@@ -54,24 +54,49 @@ static struct ether_peer *peer_alloc(struct ether_node *en)
 	return kvzalloc(bytes, GFP_KERNEL_ACCOUNT);
 }
 
-/* It becomes the peer of that id */
-static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id, bool own)
+/* Nobody's, as far as places are counted */
+static void peer_uncount(struct ether_peer *ep)
+{
+	if (!ep->own)
+		ep->en->nr_guests--;
+	if (ep->user)
+		ep->user->nr_places--;
+	ep->user = NULL;
+}
+
+/* Of whoever asked for it first, unless he is gone */
+static void peer_set_own(struct ether_peer *ep, const struct dmanic_account *account)
+{
+	if (ep->user)
+		return;
+	peer_uncount(ep);
+	ep->own = true;
+	ep->user = account->link;
+	ep->user->nr_places++;
+}
+
+/* It becomes the peer of that id, for @account; NULL: it is a guest */
+static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id,
+		      const struct dmanic_account *account)
 {
 	lockdep_assert_held(&en->lock);
 	ep->check = false;
 	ep->died = 0;
 	ep->rival_at = 0;
-	ep->own = own;
-	if (!own)
-		en->nr_guests++;
+	ep->own = false;
+	ep->user = NULL;
+	en->nr_guests++;
+	if (account)
+		peer_set_own(ep, account);
 	dmanic_peer_init(&ep->peer, &en->host, id);
 	hash_add(en->peers, &ep->entry, id);
 	/* Guests come and go as strangers like: nobody's dump begins anew for that */
-	if (own)
+	if (account)
 		atomic_inc(&dmanic_peers_generation);
 }
 
-static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id, bool own)
+static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id,
+		     const struct dmanic_account *account)
 {
 	ep->en = en;
 	ep->index = en->nr_peers++;
@@ -83,7 +108,7 @@ static void peer_add(struct ether_node *en, struct ether_peer *ep, u32 id, bool 
 	hrtimer_init(&ep->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	ep->timer.function = dmanic_ether_timer;
 	ep->armed = DMANIC_NEVER;
-	peer_name(en, ep, id, own);
+	peer_name(en, ep, id, account);
 }
 
 static bool peer_unwanted(const struct ether_peer *ep)
@@ -107,11 +132,17 @@ static bool peer_overstays(const struct ether_peer *ep, u64 now)
 	return !ep->own && peer_unwanted(ep) && dmanic_peer_silent(&ep->peer, now);
 }
 
-static void peer_set_own(struct ether_peer *ep)
+/* Nobody here has it; who asked for it once is gone, or has had more than his part */
+static bool peer_lapsed(const struct ether_peer *ep, u64 now)
 {
-	if (!ep->own)
-		ep->en->nr_guests--;
-	ep->own = true;
+	return ep->own && peer_unwanted(ep) &&
+	       (!ep->user || ep->user->nr_places > ETHER_USER_PEERS_MAX);
+}
+
+/* A guest of too many, whatever it does */
+static bool peer_crowds(const struct ether_peer *ep, u64 now)
+{
+	return !ep->own && peer_unwanted(ep) && ep->en->nr_guests > ETHER_GUESTS_KEPT;
 }
 
 /*
@@ -168,24 +199,34 @@ static struct ether_peer *peer_least(struct ether_node *en, bool own,
  * A peer of another node becomes that of @id; NULL: none can. Unless there are too
  * many already only one that never connected, and has had its time to. Guests have
  * places of guests only, once they have most.
+ *
+ * A user who tries one node after the other, and a neighbour who is all of them and keeps
+ * talking, do not leave others without a place: for who is here, also those are taken of
+ * which nothing but more than the part of user or guests speaks.
  */
-static struct ether_peer *peer_reuse(struct ether_node *en, u32 id, bool own)
+static struct ether_peer *peer_reuse(struct ether_node *en, u32 id,
+				     const struct dmanic_account *account)
 {
-	struct ether_peer *best = peer_least(en, own, peer_unused);
+	static bool (*const possible[])(const struct ether_peer *ep, u64 now) = {
+		peer_unused, peer_overstays, peer_lapsed, peer_crowds,
+	};
+	bool all = account && en->nr_peers >= ETHER_PEERS_MAX;
+	struct ether_peer *best = NULL;
+	unsigned int i;
 
 	lockdep_assert_held(&en->lock);
-	if (!best && own && en->nr_peers >= ETHER_PEERS_MAX)
-		best = peer_least(en, own, peer_overstays);
+	for (i = 0; !best && i < (all ? ARRAY_SIZE(possible) : 1); i++)
+		best = peer_least(en, account, possible[i]);
 	if (!best)
 		return NULL;
-	if (best->peer.state == DMANIC_PEER_OPEN)
+	if (best->peer.state >= DMANIC_PEER_PAIRED)
 		peer_part(en, best, DMANIC_STATUS_PEER_DEAD);
 	/* Its timer may go off yet, for nothing */
 	dmanic_peer_forget(&best->peer);
 	list_del_init(&best->active);
 	hash_del(&best->entry);
-	peer_set_own(best);
-	peer_name(en, best, id, own);
+	peer_uncount(best);
+	peer_name(en, best, id, account);
 	return best;
 }
 
@@ -193,25 +234,26 @@ static struct ether_peer *peer_reuse(struct ether_node *en, u32 id, bool own)
  * dmanic_ether_peer_take() - a peer by node id, new if need be, without sleeping
  * @en: of this node; under its lock
  * @id: of the other
- * @own: somebody here wants it
+ * @account: of who wants it; NULL: nobody here does
  *
  * Return: it, or NULL: there are too many, or no spare one.
  */
-struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id, bool own)
+struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id,
+					  const struct dmanic_account *account)
 {
 	struct ether_peer *ep = dmanic_ether_peer_find(en, id);
 
-	if (ep && own)
-		peer_set_own(ep);
+	if (ep && account)
+		peer_set_own(ep, account);
 	if (!ep)
-		ep = peer_reuse(en, id, own);
+		ep = peer_reuse(en, id, account);
 	if (ep || en->nr_peers >= ETHER_PEERS_MAX ||
-	    (!own && en->nr_guests >= ETHER_GUESTS_MAX))
+	    (!account && en->nr_guests >= ETHER_GUESTS_MAX))
 		return ep;
 	ep = en->spare;
 	en->spare = NULL;
 	if (ep)
-		peer_add(en, ep, id, own);
+		peer_add(en, ep, id, account);
 	peer_wakeup(en);
 	return ep;
 }
@@ -230,14 +272,14 @@ static struct ether_peer *peer_get(struct ether_node *en, u32 id,
 	ret = dmanic_ether_share_check(en, id, account, refusal);
 	if (ret)
 		return ERR_PTR(ret);
-	ep = dmanic_ether_peer_take(en, id, true);
+	ep = dmanic_ether_peer_take(en, id, account);
 	if (!ep && en->nr_peers >= ETHER_PEERS_MAX)
 		return ERR_PTR(dmanic_limit_refuse(en->nr_peers, ETHER_PEERS_MAX,
 						   DMANIC_LIMIT_PEERS, refusal));
 	if (!ep && *new) {
 		ep = *new;
 		*new = NULL;
-		peer_add(en, ep, id, true);
+		peer_add(en, ep, id, account);
 	}
 	if (!ep)
 		return ERR_PTR(-ENOMEM);
@@ -466,7 +508,7 @@ static struct dmanic_peer *env_find_node(struct dmanic_host *host, u32 node, boo
 	struct ether_node *en = host_node(host);
 	struct ether_peer *ep;
 
-	ep = make ? dmanic_ether_peer_take(en, node, false) : dmanic_ether_peer_find(en, node);
+	ep = make ? dmanic_ether_peer_take(en, node, NULL) : dmanic_ether_peer_find(en, node);
 	return ep ? &ep->peer : NULL;
 }
 

@@ -6,11 +6,10 @@
  * neither another user nor another queue has to wait until all of one is sent.
  * Their memory comes with account and queue: one for each place of a peer.
  *
- * Places are few. One user may use most of them at once, not all.
+ * Places are few. One user may use most of them at once, not all. What he has used and
+ * another node keeps alive counts as his, too, when there is no place left.
  */
 #include "ether.h"
-
-#define SHARE_PEERS_MAX		192U
 
 static struct ether_share *share_of(const struct ether_peer *ep,
 				    const struct dmanic_account *account)
@@ -39,12 +38,12 @@ int dmanic_ether_share_check(struct ether_node *en, u32 id,
 	const struct ether_peer *ep;
 
 	lockdep_assert_held(&en->lock);
-	if (user->nr_peers < SHARE_PEERS_MAX)
+	if (user->nr_peers < ETHER_USER_PEERS_MAX)
 		return 0;
 	ep = dmanic_ether_peer_find(en, id);
 	if (ep && share_of(ep, account)->users)
 		return 0;
-	return dmanic_limit_refuse(user->nr_peers, SHARE_PEERS_MAX, DMANIC_LIMIT_USER_PEERS,
+	return dmanic_limit_refuse(user->nr_peers, ETHER_USER_PEERS_MAX, DMANIC_LIMIT_USER_PEERS,
 				   refusal);
 }
 
@@ -127,6 +126,8 @@ void dmanic_ether_account_gone(struct dmanic_node *node, struct dmanic_account *
 
 	spin_lock_bh(&en->lock);
 	hash_for_each(en->peers, i, ep, entry) {
+		if (ep->user == account->link)
+			ep->user = NULL;
 		share = share_of(ep, account);
 		for (k = 0; share->asking.share && k < DMANIC_CLASSES; k++)
 			dmanic_share_end(&ep->peer, &share->of[k]);

@@ -435,6 +435,17 @@ static bool next_open(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	       dmanic_path_next(peer, now, out);
 }
 
+/* What ended by itself may be owed something, and no frame that comes may tell */
+static void next_late(struct dmanic_peer *peer, u64 now)
+{
+	u8 class;
+
+	if (peer->state != DMANIC_PEER_OPEN)
+		return;
+	for (class = 0; class < DMANIC_CLASSES; class++)
+		dmanic_xfer_late(peer, class, false, now);
+}
+
 /**
  * dmanic_peer_next() - the next frame to send
  * @peer: to whom
@@ -464,8 +475,10 @@ bool dmanic_peer_next(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	else
 		some = peer->state != DMANIC_PEER_CLOSED &&
 		       dmanic_handshake_next(peer, now, out);
-	if (!some)
+	if (!some) {
+		next_late(peer, now);
 		return false;
+	}
 	dmanic_peer_stats(peer)->frames_sent++;
 	dmanic_auth_count(peer->host, peer, out);
 	return true;

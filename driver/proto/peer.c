@@ -456,9 +456,6 @@ void dmanic_peer_timer(struct dmanic_peer *peer, u64 now)
 	}
 	if (peer->state != DMANIC_PEER_OPEN)
 		return;
-	/* What ended by itself may be owed something, and nothing has come since */
-	dmanic_xfer_late(peer, DMANIC_BULK, false, now);
-	dmanic_xfer_late(peer, DMANIC_URGENT, false, now);
 	if (peer_probe_at(peer) <= now)
 		peer->probe_now = true;
 	if (peer->ack_at <= now)

@@ -19,6 +19,8 @@
 #define XFER_SCARCE		8U
 /* Blocks in one extent: to gather and to place each of them is work */
 #define XFER_BLOCKS		1024U
+/* So many may end in a row before they had a place: each may have looked at a list */
+#define XFER_ENDED		64U
 
 /* At least one unit, so that an empty one has a place, too */
 static u64 xfer_units(const struct dmanic_xfer *xfer)
@@ -338,16 +340,20 @@ bool dmanic_xfer_ready(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
  * @class: of the stream
  * @most: bytes in one extent
  *
- * Return: units; 0: there is nothing, or no room.
+ * Return: units; 0: there is nothing, no room, or too many ended; then it is to go on at
+ * once, as rate.due says.
  */
 u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most)
 {
 	struct dmanic_tx *tx = &peer->tx[class];
 	struct dmanic_xfer *xfer;
 	struct dmanic_flow *flow;
-	u32 units;
+	u32 units, ended;
 
-	while ((xfer = dmanic_flow_next(peer, tx))) {
+	for (ended = 0; ended < XFER_ENDED; ended++) {
+		xfer = dmanic_flow_next(peer, tx);
+		if (!xfer)
+			return 0;
 		if (xfer_outdated(peer, xfer)) {
 			dmanic_peer_cancel(peer, xfer, DMANIC_STATUS_PEER_RESTARTED);
 			continue;
@@ -362,6 +368,8 @@ u32 dmanic_xfer_enter(struct dmanic_peer *peer, u8 class, u32 most)
 			return units;
 		xfer_check(peer, xfer);
 	}
+	/* Others have the CPU, and then it goes on */
+	peer->rate.due = 0;
 	return 0;
 }
 

@@ -39,6 +39,7 @@ static const char usage[] =
 "                  how that is answered\n"
 "  --connect N     connect N times, each as another node, to node 0, and ask for\n"
 "                  something without taking the answer; then be silent\n"
+"  --first N       the first of these nodes (100000)\n"
 "  --refuse N      be node N, of a later version: refuse who looks for it, once\n";
 
 static void die(const char *format, ...)
@@ -250,7 +251,7 @@ static int refuse(struct neighbor *n, u32 node)
 
 /* ---- many nodes ---- */
 
-#define CROWD_FIRST	100000U		/* node id */
+#define CROWD_FIRST	100000UL	/* node id */
 #define CROWD_WAIT_MS	20
 #define CROWD_TRIES	4U
 
@@ -290,7 +291,7 @@ static void crowd_ask(struct neighbor *n, u64 tag)
 	send_own(n, end);
 }
 
-static void crowd(struct neighbor *n, u32 nodes)
+static void crowd(struct neighbor *n, u32 first, u32 nodes)
 {
 	struct dmanic_hello hello = {
 		.incarnation = 1, .mtu = n->mtu, .operations = 64, .version_min = 1,
@@ -300,7 +301,7 @@ static void crowd(struct neighbor *n, u32 nodes)
 	u64 tag;
 
 	for (i = 0; i < CROWD_TRIES * nodes && connected < nodes; i++) {
-		hello.node = CROWD_FIRST + i;
+		hello.node = first + i;
 		hello.tag = 1 + neighbor_random(n) / 2;
 		send_own(n, dmanic_hello_encode(body(n), DMANIC_WIRE_INIT, 0, 0, &hello));
 		tag = crowd_answer(n, hello.tag);
@@ -352,6 +353,7 @@ int main(int argc, char **argv)
 		{ "key-id", required_argument, NULL, 'i' },
 		{ "version", required_argument, NULL, 'v' },
 		{ "connect", required_argument, NULL, 'c' },
+		{ "first", required_argument, NULL, 'o' },
 		{ "refuse", required_argument, NULL, 'r' },
 		{ "help", no_argument, NULL, 'h' },
 		{ }
@@ -359,6 +361,7 @@ int main(int argc, char **argv)
 	static struct neighbor neighbor;
 	const char *netdev = NULL, *to = NULL;
 	unsigned long frames = 1000, version = 0, nodes = 0, key_id = 1;
+	unsigned long first = CROWD_FIRST;
 	long refused = -1, seconds = 0;
 	bool hear = false, large = false, keyed = false;
 	int option;
@@ -400,6 +403,9 @@ int main(int argc, char **argv)
 		case 'c':
 			nodes = strtoul(optarg, NULL, 0);
 			break;
+		case 'o':
+			first = strtoul(optarg, NULL, 0);
+			break;
 		case 'r':
 			refused = strtol(optarg, NULL, 0);
 			break;
@@ -423,7 +429,7 @@ int main(int argc, char **argv)
 	if (refused >= 0)
 		return refuse(&neighbor, (u32)refused);
 	if (nodes) {
-		crowd(&neighbor, (u32)nodes);
+		crowd(&neighbor, (u32)first, (u32)nodes);
 		return 0;
 	}
 	if (hear)

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#define PEERS		256U	/* of a device */
+#define PEERS		320U	/* of a device */
 #define USER_PEERS	192U	/* of one user */
 #define STRANGER	1000000U /* node ids from here on are nobody's */
 #define MOST		(PEERS + 8)

@@ -850,6 +850,38 @@ TEST(share__list_that_ends_early_is_told_of_at_once)
 	}
 }
 
+/* Lists of many queues, of which nothing is left: the others have the CPU now and then */
+TEST(share__lists_that_end_do_so_a_few_at_a_time)
+{
+	enum { MANY = 200 };
+	static struct dmanic_flow flow[MANY];
+	static struct dmanic_xfer list[MANY];
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+	u32 i;
+
+	begin();
+	for (i = 0; i < MANY; i++) {
+		dmanic_flow_init(&flow[i], &pair[0].share[DMANIC_BULK]);
+		list[i] = pair_write(source, 5000, 0);
+		list[i].blocks = true;
+		dmanic_peer_submit(pair[0].peer, &flow[i], &list[i], pair_now);
+	}
+	pair_blocks = 1;
+	for (i = 0; i < MANY && pair[0].completed < MANY; i++) {
+		EXPECT(!dmanic_peer_next(pair[0].peer, pair_now, &out));
+		EXPECT(pair[0].completed == MANY ||
+		       dmanic_peer_deadline(pair[0].peer) <= pair_now);
+		dmanic_peer_timer(pair[0].peer, pair_now);
+	}
+	pair_blocks = 0;
+	EXPECT(i >= 3 && i < MANY / 10);
+	EXPECT_EQ(pair[0].completed, MANY);
+	for (i = 0; i < MANY; i++)
+		EXPECT_EQ(list[i].status, DMANIC_STATUS_BOUNDS);
+	pair_end();
+}
+
 /* An ACK is walked through once at most */
 TEST(share__ranges_that_overlap)
 {

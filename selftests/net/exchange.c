@@ -20,7 +20,8 @@ static const char usage[] =
 "are compared. flood: all ranks write to rank 0. watch: rank 0 writes to the\n"
 "others until an operation fails. change: rank 1 writes to rank 0 what it changes.\n"
 "overtake: rank 1 writes to rank 0 and asks it for something, which has to be faster.\n"
-"reach: one rank, alone, connects to node --to, and prints why it could not.\n"
+"reach: one rank, alone, connects to --nodes nodes at once, the first of which is --to,\n"
+"and prints why it could not.\n"
 "\n"
 "  --bytes SIZE   of an operation (64k)\n"
 "  --depth N      operations under way (16)\n"
@@ -28,6 +29,7 @@ static const char usage[] =
 "  --rounds N     of every (4)\n"
 "  --time TIME    of flood and change (1s)\n"
 "  --to NODE      of reach (1)\n"
+"  --nodes N      of reach (1)\n"
 "  --wait TIME    longest wait for other ranks (60s)\n";
 
 void die(const struct exchange *x, const char *format, ...)
@@ -122,6 +124,7 @@ static void options(struct exchange *x, int argc, char **argv)
 		{ "rounds", required_argument, NULL, 'r' },
 		{ "time", required_argument, NULL, 't' },
 		{ "to", required_argument, NULL, 'n' },
+		{ "nodes", required_argument, NULL, 'm' },
 		{ "wait", required_argument, NULL, 'w' },
 		{ "poll-thread", no_argument, NULL, 'p' },
 		{ NULL, 0, NULL, 0 }
@@ -139,7 +142,7 @@ static void options(struct exchange *x, int argc, char **argv)
 			continue;
 		}
 		why = c == 'b' ? size_parse(optarg, &value) :
-		      c == 'd' || c == 'r' || c == 'n' ?
+		      c == 'd' || c == 'r' || c == 'n' || c == 'm' ?
 			count_parse(optarg, 1000000, &value) :
 			time_parse(optarg, &value);
 		value = number(longs[at].name, why, value);
@@ -151,6 +154,8 @@ static void options(struct exchange *x, int argc, char **argv)
 			x->rounds = (unsigned int)value;
 		else if (c == 'n')
 			x->to = (uint32_t)value;
+		else if (c == 'm')
+			x->nodes = (unsigned int)value;
 		else if (c == 't')
 			x->time_ns = value;
 		else
@@ -187,7 +192,7 @@ int main(int argc, char **argv)
 		{ "reach", reach_run },
 	};
 	struct exchange x = {
-		.to = 1, .bytes = 65536, .depth = 16, .rounds = 4,
+		.to = 1, .nodes = 1, .bytes = 65536, .depth = 16, .rounds = 4,
 		.time_ns = NS_PER_S, .wait_ns = 60 * NS_PER_S,
 	};
 	size_t i;

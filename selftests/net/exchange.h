@@ -9,7 +9,7 @@
  *		    time
  *	change.c    rank 1 to rank 0, of memory that it changes meanwhile
  *	overtake.c  rank 1 to rank 0, and asks it for something before that is there
- *	reach.c     one rank to a node that is none; how that ends
+ *	reach.c     one rank to nodes that are none; how that ends
  *
  * nicrun starts the ranks, on one machine or on several. What goes wrong ends the
  * program with a sentence (die(), must()).
@@ -31,7 +31,8 @@
  * @rank: which it is
  * @size: how many there are
  * @queue: to all others
- * @to: node, for reach.c
+ * @to: node, for reach.c, the first of them
+ * @nodes: how many, for reach.c
  * @bytes: of an operation
  * @depth: operations under way
  * @rounds: how often, for every.c
@@ -46,6 +47,7 @@ struct exchange {
 	unsigned int size;
 	struct nic_queue *queue;
 	uint32_t to;
+	unsigned int nodes;
 	uint64_t bytes;
 	unsigned int depth;
 	unsigned int rounds;
