@@ -93,6 +93,7 @@
 #include <linux/hashtable.h>
 #include <linux/list.h>
 #include <linux/mm.h>
+#include <linux/mmdebug.h>
 #include <linux/mutex.h>
 #include <linux/nospec.h>
 #include <linux/percpu.h>
@@ -346,6 +347,7 @@ static inline struct page **dmanic_mem_page(const struct dmanic_mem *mem, u64 po
 {
 	u64 index = pos >> PAGE_SHIFT;
 
+	VM_WARN_ON_ONCE(index >= mem->nr_pages);
 	return mem->pages + array_index_nospec(index, mem->nr_pages);
 }
 
@@ -380,6 +382,7 @@ static inline bool dmanic_mem_copy_small(const struct dmanic_mem *dst, u64 dst_o
 
 	if (!length)
 		return true;
+	VM_WARN_ON_ONCE(dst_offset + length > dst->length || src_offset + length > src->length);
 	if (likely(dst->linear && src->linear)) {
 		to = dst->linear + dst->first + dst_offset;
 		from = src->linear + src->first + src_offset;

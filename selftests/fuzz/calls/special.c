@@ -22,6 +22,13 @@
 /* Far from where the kernel puts mappings of its own accord */
 #define MAPS_FIRST	0x100000000000ULL
 
+/* There is nothing that it could be on; the kernel does not say so of each call */
+static long on_nothing(void)
+{
+	errno = EBADF;
+	return -1;
+}
+
 /* The first number of a call, as what it is on */
 static int on_fd(struct state *state, const struct description *is, const uint64_t *arg)
 {
@@ -57,6 +64,8 @@ long special_open(struct state *state, const struct description *is, const uint6
 	fd = open(path, O_CLOEXEC | (arg[1] % 8 == 7 ? O_RDONLY : O_RDWR));
 	if (fd >= 0)
 		run_put(&state->pool[KIND_CONTEXT], (uint64_t)fd);
+	else if (errno == ENOENT)
+		on_nothing();
 	if (!(arg[1] % 4))
 		run_put(&state->pool[KIND_EVENTFD], (uint64_t)eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	return fd;
@@ -117,6 +126,9 @@ long special_poll(struct state *state, const struct description *is, const uint6
 		.fd = on_fd(state, is, arg), .events = POLLIN | POLLOUT | POLLPRI,
 	};
 
+	/* It would be left out */
+	if (wait.fd < 0)
+		return on_nothing();
 	return poll(&wait, 1, (int)(arg[1] % 4));
 }
 
@@ -390,8 +402,13 @@ long special_uring(struct state *state, const struct description *is, const uint
 		.to_submit = (uint32_t)arg[2], .min_complete = (uint32_t)arg[3],
 		.timeout_ns = arg[4] % 4000000,
 	};
-	struct io_uring_sqe *sqe = uring_command(on_fd(state, is, arg), (uint32_t)arg[1] % 8);
+	int fd = on_fd(state, is, arg);
+	struct io_uring_sqe *sqe;
 
+	/* A completion would say so, which nobody reads */
+	if (fd < 0)
+		return on_nothing();
+	sqe = uring_command(fd, (uint32_t)arg[1] % 8);
 	if (!sqe)
 		return -1;
 	sqe->flags = arg[1] & 64 ? IOSQE_IO_LINK : 0;
@@ -408,9 +425,13 @@ long special_uring(struct state *state, const struct description *is, const uint
  */
 long special_uring_post(struct state *state, const struct description *is, const uint64_t *arg)
 {
-	struct io_uring_sqe *sqe = uring_command(on_fd(state, is, arg), DMANIC_URING_POST);
+	int fd = on_fd(state, is, arg);
+	struct io_uring_sqe *sqe;
 	struct dmanic_sqe post;
 
+	if (fd < 0)
+		return on_nothing();
+	sqe = uring_command(fd, DMANIC_URING_POST);
 	if (!sqe)
 		return -1;
 	fill_entry(state, is, arg, &post);
