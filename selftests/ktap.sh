@@ -14,6 +14,11 @@ ktap_header() { # CASES
 	echo "1..$1"
 }
 
+# Of which sources what is counted here tells
+ktap_sources() {
+	echo "# of $(git describe --always --dirty 2>/dev/null || echo 'sources without git')"
+}
+
 ktap_result() { # STATUS NAME [REASON]: exit status as kselftest has it
 	local word=ok directive=
 	ktap_number=$((ktap_number + 1))
