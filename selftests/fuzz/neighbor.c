@@ -301,7 +301,8 @@ static void crowd(struct neighbor *n, u32 first, u32 nodes)
 	u64 tag;
 
 	for (i = 0; i < CROWD_TRIES * nodes && connected < nodes; i++) {
-		hello.node = first + i;
+		/* Who is not answered asks again */
+		hello.node = first + connected;
 		hello.tag = 1 + neighbor_random(n) / 2;
 		send_own(n, dmanic_hello_encode(body(n), DMANIC_WIRE_INIT, 0, 0, &hello));
 		tag = crowd_answer(n, hello.tag);
