@@ -80,7 +80,7 @@
 #define ETHER_PEERS_MAX		320U
 #define ETHER_USER_PEERS_MAX	192U
 #define ETHER_GUESTS_MAX	192U
-#define ETHER_GUESTS_KEPT	64U	/* of these, when somebody here wants a place */
+#define ETHER_CAME_KEPT		64U	/* who came by himself has, when others want places */
 #define ETHER_HASH_BITS		6
 #define ETHER_LOOKS		4096U	/* at entries of LISTs, in a hold of the lock */
 #define ETHER_BATCH		16U
@@ -170,6 +170,7 @@ struct ether_batch {
  * @tags: by the tag in frames to us; readers use RCU, too
  * @nr_peers: how many
  * @nr_guests: of these, whom nobody here asked for
+ * @nr_came: of these, who came by themselves, asked for later or not
  * @spare: a peer for who connects to us next, or NULL
  * @active: peers that may have something to send
  * @batch: frames built under one hold of the lock
@@ -208,6 +209,7 @@ struct ether_node {
 	DECLARE_HASHTABLE(tags, ETHER_HASH_BITS);
 	unsigned int nr_peers;
 	unsigned int nr_guests;
+	unsigned int nr_came;
 	struct ether_peer *spare;
 	struct list_head active;
 	struct ether_batch batch[ETHER_BATCH];
@@ -244,7 +246,8 @@ struct ether_node {
  * @index: the number of its place: shares and flows are found by it
  * @users: who has it without the lock: it stays the peer of its node
  * @own: somebody here asked for it; else it is a guest, who came by itself
- * @user: who did first, and counts it; NULL: a guest, or that account is gone
+ * @user: who did, and has it among his places; NULL: a guest
+ * @came: it came before anybody asked for it, or who did is gone
  * @hash: what frames to it have in common, where something sorts them
  * @check: it connected anew: operations for the one it was before are to end
  * @died: node->deaths when it died or restarted last; zero: it never did, as this node.
@@ -267,6 +270,7 @@ struct ether_peer {
 	unsigned int users;
 	bool own;
 	struct ether_user *user;
+	bool came;
 	u32 hash;
 	bool check;
 	u64 died;
@@ -409,6 +413,7 @@ enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer);
 
 /* ether_peer.c */
 struct ether_peer *dmanic_ether_peer_find(struct ether_node *en, u32 id);
+void dmanic_ether_peer_disown(struct ether_peer *ep);
 struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id,
 					  const struct dmanic_account *account);
 struct ether_peer *dmanic_ether_peer_make(struct ether_node *en, u32 id,

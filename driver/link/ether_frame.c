@@ -70,8 +70,7 @@ static u32 frame_fragment(const struct frame_piece *piece, struct page **head, u
 {
 	const struct dmanic_mem *mem = piece->mem;
 	u64 pos = mem->first + piece->offset;
-	unsigned long index = pos >> PAGE_SHIFT;
-	struct page *page = mem->pages[index];
+	struct page *const *at = dmanic_mem_page(mem, pos), *page = *at;
 	struct folio *folio = page_folio(page);
 	u32 length;
 
@@ -81,10 +80,9 @@ static u32 frame_fragment(const struct frame_piece *piece, struct page **head, u
 	if (!mem->user_pages)
 		length = folio_size(folio) - *offset;
 	else
-		while (length < piece->length && mem->pages[index + 1] == page + 1 &&
+		while (length < piece->length && *++at == page + 1 &&
 		       page_folio(page + 1) == folio) {
 			length += PAGE_SIZE;
-			index++;
 			page++;
 		}
 	return min(length, piece->length);

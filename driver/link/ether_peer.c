@@ -19,6 +19,15 @@
 /* What is told of peers under one hold of the mutex */
 #define PEER_NEWS	64U
 
+/* What is lost with a place, the least first */
+enum peer_rank {
+	PEER_UNUSED,	/* a connection */
+	PEER_OVERSTAYS,	/* what a guest asked for and does not fetch */
+	PEER_LAPSED,	/* what a node does that a user asked for who had more than his part */
+	PEER_CROWDS,	/* what a guest does, of too many */
+	PEER_KEEPS,	/* it is in use */
+};
+
 /**
  * dmanic_ether_peer_find() - a peer by node id
  * @en: of this node; under its lock
@@ -64,15 +73,36 @@ static void peer_uncount(struct ether_peer *ep)
 	ep->user = NULL;
 }
 
-/* Of whoever asked for it first, unless he is gone */
+/* Of who asked for it first, or later, while that one has more than his part */
 static void peer_set_own(struct ether_peer *ep, const struct dmanic_account *account)
 {
-	if (ep->user)
+	struct ether_user *user = account->link;
+
+	if (ep->user == user || (ep->user && ep->user->nr_places <= ETHER_USER_PEERS_MAX))
 		return;
 	peer_uncount(ep);
 	ep->own = true;
-	ep->user = account->link;
-	ep->user->nr_places++;
+	ep->user = user;
+	user->nr_places++;
+}
+
+static void peer_set_came(struct ether_peer *ep, bool came)
+{
+	ep->en->nr_came += came - ep->came;
+	ep->came = came;
+}
+
+/**
+ * dmanic_ether_peer_disown() - who asked for it is gone: it is a guest like others
+ * @ep: a peer with a user, under its node's lock
+ */
+void dmanic_ether_peer_disown(struct ether_peer *ep)
+{
+	lockdep_assert_held(&ep->en->lock);
+	peer_uncount(ep);
+	ep->own = false;
+	ep->en->nr_guests++;
+	peer_set_came(ep, true);
 }
 
 /* It becomes the peer of that id, for @account; NULL: it is a guest */
@@ -86,6 +116,7 @@ static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id,
 	ep->own = false;
 	ep->user = NULL;
 	en->nr_guests++;
+	peer_set_came(ep, !account);
 	if (account)
 		peer_set_own(ep, account);
 	dmanic_peer_init(&ep->peer, &en->host, id);
@@ -116,33 +147,31 @@ static bool peer_unwanted(const struct ether_peer *ep)
 	return !ep->users && !ep->events && list_empty(&ep->ops);
 }
 
-/* Nobody here has it, and it has nothing that anybody wants, but for a connection */
-static bool peer_unused(const struct ether_peer *ep, u64 now)
-{
-	return peer_unwanted(ep) &&
-	       (dmanic_peer_idle(&ep->peer) || dmanic_peer_quiet(&ep->peer, now));
-}
-
 /*
- * The same for a guest, when somebody here needs its place: what it has asked for and
- * does not fetch is no reason to stay.
+ * How well may its place be had, the least first, where somebody wants it: @here, and there
+ * is no other, or a stranger.
+ *
+ * A user who tries one node after the other, and a neighbour who is all of them and keeps
+ * talking, do not leave others without a place: for who is here, also those are to be had of
+ * which nothing speaks but more than the part of the user, or of who came by himself.
  */
-static bool peer_overstays(const struct ether_peer *ep, u64 now)
+static enum peer_rank peer_rank(const struct ether_peer *ep, bool here, u64 now)
 {
-	return !ep->own && peer_unwanted(ep) && dmanic_peer_silent(&ep->peer, now);
-}
+	bool crowd = ep->en->nr_came > ETHER_CAME_KEPT;
 
-/* Nobody here has it; who asked for it once is gone, or has had more than his part */
-static bool peer_lapsed(const struct ether_peer *ep, u64 now)
-{
-	return ep->own && peer_unwanted(ep) &&
-	       (!ep->user || ep->user->nr_places > ETHER_USER_PEERS_MAX);
-}
-
-/* A guest of too many, whatever it does */
-static bool peer_crowds(const struct ether_peer *ep, u64 now)
-{
-	return !ep->own && peer_unwanted(ep) && ep->en->nr_guests > ETHER_GUESTS_KEPT;
+	if (!peer_unwanted(ep))
+		return PEER_KEEPS;
+	/* Nothing that anybody wants, but for a connection */
+	if (dmanic_peer_idle(&ep->peer) || dmanic_peer_quiet(&ep->peer, now))
+		return PEER_UNUSED;
+	if (!here)
+		return PEER_KEEPS;
+	/* What it has asked for and does not fetch is no reason to stay */
+	if (!ep->own && dmanic_peer_silent(&ep->peer, now))
+		return PEER_OVERSTAYS;
+	if (ep->own && ep->user->nr_places > ETHER_USER_PEERS_MAX && (!ep->came || crowd))
+		return PEER_LAPSED;
+	return !ep->own && crowd ? PEER_CROWDS : PEER_KEEPS;
 }
 
 /*
@@ -175,22 +204,24 @@ static void peer_part(struct ether_node *en, struct ether_peer *ep, u32 status)
 }
 
 /* Whose place can be had, with the least loss; NULL: nobody's */
-static struct ether_peer *peer_least(struct ether_node *en, bool own,
-				     bool (*possible)(const struct ether_peer *ep, u64 now))
+static struct ether_peer *peer_least(struct ether_node *en, bool own)
 {
 	bool crowded = !own && en->nr_guests >= ETHER_GUESTS_MAX;
-	bool full = crowded || en->nr_peers >= ETHER_PEERS_MAX;
+	bool all = en->nr_peers >= ETHER_PEERS_MAX, full = crowded || all;
+	enum peer_rank rank, least = PEER_KEEPS;
 	struct ether_peer *ep, *best = NULL;
 	u64 now = ktime_get_ns();
 	int i;
 
 	hash_for_each(en->peers, i, ep, entry) {
-		if (!possible(ep, now) || (crowded && ep->own))
+		rank = peer_rank(ep, own && all, now);
+		if (rank == PEER_KEEPS || rank > least || (crowded && ep->own))
 			continue;
 		if (!full && (ep->peer.incarnation || ep->peer.state != DMANIC_PEER_CLOSED))
 			continue;
-		if (!best || peer_before(ep, best))
+		if (rank < least || peer_before(ep, best))
 			best = ep;
+		least = rank;
 	}
 	return best;
 }
@@ -199,24 +230,13 @@ static struct ether_peer *peer_least(struct ether_node *en, bool own,
  * A peer of another node becomes that of @id; NULL: none can. Unless there are too
  * many already only one that never connected, and has had its time to. Guests have
  * places of guests only, once they have most.
- *
- * A user who tries one node after the other, and a neighbour who is all of them and keeps
- * talking, do not leave others without a place: for who is here, also those are taken of
- * which nothing but more than the part of user or guests speaks.
  */
 static struct ether_peer *peer_reuse(struct ether_node *en, u32 id,
 				     const struct dmanic_account *account)
 {
-	static bool (*const possible[])(const struct ether_peer *ep, u64 now) = {
-		peer_unused, peer_overstays, peer_lapsed, peer_crowds,
-	};
-	bool all = account && en->nr_peers >= ETHER_PEERS_MAX;
-	struct ether_peer *best = NULL;
-	unsigned int i;
+	struct ether_peer *best = peer_least(en, account);
 
 	lockdep_assert_held(&en->lock);
-	for (i = 0; !best && i < (all ? ARRAY_SIZE(possible) : 1); i++)
-		best = peer_least(en, account, possible[i]);
 	if (!best)
 		return NULL;
 	if (best->peer.state >= DMANIC_PEER_PAIRED)

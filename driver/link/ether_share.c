@@ -127,7 +127,7 @@ void dmanic_ether_account_gone(struct dmanic_node *node, struct dmanic_account *
 	spin_lock_bh(&en->lock);
 	hash_for_each(en->peers, i, ep, entry) {
 		if (ep->user == account->link)
-			ep->user = NULL;
+			dmanic_ether_peer_disown(ep);
 		share = share_of(ep, account);
 		for (k = 0; share->asking.share && k < DMANIC_CLASSES; k++)
 			dmanic_share_end(&ep->peer, &share->of[k]);

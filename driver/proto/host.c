@@ -48,7 +48,7 @@ void dmanic_host_set_mtu(struct dmanic_host *host, u32 mtu, u32 super)
  * dmanic_host_init() - this node
  * @host: out
  * @env: its surroundings
- * @config: what is zero gets its default, and extents are four times operations at least
+ * @config: what is zero gets its default
  */
 void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
 		      const struct dmanic_proto_config *config)
@@ -61,7 +61,7 @@ void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
 	*own = *config;
 	dmanic_host_set_mtu(host, host_or(own->mtu, 1500), own->super);
 	own->operations = host_or(own->operations, 256);
-	own->extents = max(host_or(own->extents, 1024), 4 * own->operations);
+	own->extents = host_or(own->extents, max(1024U, 4 * own->operations));
 	own->sent = host_or(own->sent, 4096);
 	own->ranges = host_or(own->ranges, 256);
 	own->early = host_or(own->early, 256);

@@ -253,7 +253,7 @@ static int refuse(struct neighbor *n, u32 node)
 
 #define CROWD_FIRST	100000UL	/* node id */
 #define CROWD_WAIT_MS	20
-#define CROWD_TRIES	4U
+#define CROWD_TRIES	2U
 
 /* Return: the tag that the victim wants to hear; 0: it does not answer */
 static u64 crowd_answer(struct neighbor *n, u64 tag)
