@@ -438,7 +438,7 @@ static bool next_open(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 /* What ended by itself may be owed something, and no frame that comes may tell */
 static void next_late(struct dmanic_peer *peer, u64 now)
 {
-	u8 class;
+	u32 class;
 
 	if (peer->state != DMANIC_PEER_OPEN)
 		return;

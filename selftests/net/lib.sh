@@ -177,7 +177,7 @@ came_from_neighbor() {
 most_came() { # BEFORE
 	local came=$(($(came_from_neighbor) - $1))
 	echo "note: $(cat /tmp/neighbor), $came came"
-	[ "$(frames_sent)" -gt 0 ] && [ $came -ge $(($(frames_sent) / 10 * 9)) ]
+	[ "$(frames_sent)" -gt 0 ] && [ $came -ge $((9 * $(frames_sent) / 10)) ]
 }
 
 # Ranks 0 and 1 exchange until COMMAND has ended
