@@ -209,11 +209,11 @@ kinds_in_use() {
 
 # Until COMMAND succeeds, at most SECONDS
 within() { # SECONDS COMMAND...
-	in_time $(($1 * ${SCALE:-1})) "${@:2}"
+	within_exactly $(($1 * ${SCALE:-1})) "${@:2}"
 }
 
 # The same where the time is what is tested: however slow the kernel is
-in_time() { # SECONDS COMMAND...
+within_exactly() { # SECONDS COMMAND...
 	local end=$((SECONDS + $1))
 	shift
 	until "$@"; do
