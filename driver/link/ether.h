@@ -74,13 +74,13 @@
 #define ETHER_MTU_MIN		(DMANIC_WIRE_MTU_MIN + DMANIC_WIRE_AUTH_BYTES)
 
 /*
- * Other nodes at once. One user has most of them, and so have guests, whom nobody here
- * asked for; who comes last has as many as both leave.
+ * Other nodes at once. One user has most of them, and so have guests, whom nobody here asks
+ * for; who comes last has as many as both leave.
  */
 #define ETHER_PEERS_MAX		320U
 #define ETHER_USER_PEERS_MAX	192U
 #define ETHER_GUESTS_MAX	192U
-#define ETHER_CAME_KEPT		64U	/* who came by himself has, when others want places */
+#define ETHER_GUESTS_KEPT	64U	/* of these, where somebody here wants a place */
 #define ETHER_HASH_BITS		6
 #define ETHER_LOOKS		4096U	/* at entries of LISTs, in a hold of the lock */
 #define ETHER_BATCH		16U
@@ -170,7 +170,7 @@ struct ether_batch {
  * @tags: by the tag in frames to us; readers use RCU, too
  * @nr_peers: how many
  * @nr_guests: of these, whom nobody here asked for
- * @nr_came: of these, who came by themselves, asked for later or not
+ * @nr_came: of @nr_peers, those with @came: guests, and what was a guest
  * @spare: a peer for who connects to us next, or NULL
  * @active: peers that may have something to send
  * @batch: frames built under one hold of the lock
@@ -245,7 +245,7 @@ struct ether_node {
  * @reads_at: when what it reads was looked at
  * @index: the number of its place: shares and flows are found by it
  * @users: who has it without the lock: it stays the peer of its node
- * @own: somebody here asked for it; else it is a guest, who came by itself
+ * @own: somebody who is here asked for it; else it is a guest
  * @user: who did, and has it among his places; NULL: a guest
  * @came: it came before anybody asked for it, or who did is gone
  * @hash: what frames to it have in common, where something sorts them

@@ -153,11 +153,11 @@ static bool peer_unwanted(const struct ether_peer *ep)
  *
  * A user who tries one node after the other, and a neighbour who is all of them and keeps
  * talking, do not leave others without a place: for who is here, also those are to be had of
- * which nothing speaks but more than the part of the user, or of who came by himself.
+ * which nothing speaks but more than the part of the user, or of guests.
  */
 static enum peer_rank peer_rank(const struct ether_peer *ep, bool here, u64 now)
 {
-	bool crowd = ep->en->nr_came > ETHER_CAME_KEPT;
+	const struct ether_node *en = ep->en;
 
 	if (!peer_unwanted(ep))
 		return PEER_KEEPS;
@@ -169,9 +169,12 @@ static enum peer_rank peer_rank(const struct ether_peer *ep, bool here, u64 now)
 	/* What it has asked for and does not fetch is no reason to stay */
 	if (!ep->own && dmanic_peer_silent(&ep->peer, now))
 		return PEER_OVERSTAYS;
-	if (ep->own && ep->user->nr_places > ETHER_USER_PEERS_MAX && (!ep->came || crowd))
+	if (ep->own && ep->user->nr_places > ETHER_USER_PEERS_MAX &&
+	    (!ep->came || en->nr_came > ETHER_GUESTS_KEPT))
 		return PEER_LAPSED;
-	return !ep->own && crowd ? PEER_CROWDS : PEER_KEEPS;
+	if (!ep->own && en->nr_guests > ETHER_GUESTS_KEPT)
+		return PEER_CROWDS;
+	return PEER_KEEPS;
 }
 
 /*
@@ -234,9 +237,10 @@ static struct ether_peer *peer_least(struct ether_node *en, bool own)
 static struct ether_peer *peer_reuse(struct ether_node *en, u32 id,
 				     const struct dmanic_account *account)
 {
-	struct ether_peer *best = peer_least(en, account);
+	struct ether_peer *best;
 
 	lockdep_assert_held(&en->lock);
+	best = peer_least(en, account);
 	if (!best)
 		return NULL;
 	if (best->peer.state >= DMANIC_PEER_PAIRED)
