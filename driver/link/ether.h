@@ -245,8 +245,7 @@ struct ether_node {
  * @reads_at: when what it reads was looked at
  * @index: the number of its place: shares and flows are found by it
  * @users: who has it without the lock: it stays the peer of its node
- * @own: somebody who is here asked for it; else it is a guest
- * @user: who did, and has it among his places; NULL: a guest
+ * @user: who asked for it, is here, and has it among his places; NULL: it is a guest
  * @came: it came before anybody asked for it, or who did is gone
  * @hash: what frames to it have in common, where something sorts them
  * @check: it connected anew: operations for the one it was before are to end
@@ -268,7 +267,6 @@ struct ether_peer {
 	u64 reads_at;
 	unsigned int index;
 	unsigned int users;
-	bool own;
 	struct ether_user *user;
 	bool came;
 	u32 hash;

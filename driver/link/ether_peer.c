@@ -66,22 +66,21 @@ static struct ether_peer *peer_alloc(struct ether_node *en)
 /* Nobody's, as far as places are counted */
 static void peer_uncount(struct ether_peer *ep)
 {
-	if (!ep->own)
-		ep->en->nr_guests--;
 	if (ep->user)
 		ep->user->nr_places--;
+	else
+		ep->en->nr_guests--;
 	ep->user = NULL;
 }
 
 /* Of who asked for it first, or later, while that one has more than his part */
-static void peer_set_own(struct ether_peer *ep, const struct dmanic_account *account)
+static void peer_set_user(struct ether_peer *ep, const struct dmanic_account *account)
 {
 	struct ether_user *user = account->link;
 
 	if (ep->user == user || (ep->user && ep->user->nr_places <= ETHER_USER_PEERS_MAX))
 		return;
 	peer_uncount(ep);
-	ep->own = true;
 	ep->user = user;
 	user->nr_places++;
 }
@@ -100,7 +99,6 @@ void dmanic_ether_peer_disown(struct ether_peer *ep)
 {
 	lockdep_assert_held(&ep->en->lock);
 	peer_uncount(ep);
-	ep->own = false;
 	ep->en->nr_guests++;
 	peer_set_came(ep, true);
 }
@@ -113,12 +111,11 @@ static void peer_name(struct ether_node *en, struct ether_peer *ep, u32 id,
 	ep->check = false;
 	ep->died = 0;
 	ep->rival_at = 0;
-	ep->own = false;
 	ep->user = NULL;
 	en->nr_guests++;
 	peer_set_came(ep, !account);
 	if (account)
-		peer_set_own(ep, account);
+		peer_set_user(ep, account);
 	dmanic_peer_init(&ep->peer, &en->host, id);
 	hash_add(en->peers, &ep->entry, id);
 	/* Guests come and go as strangers like: nobody's dump begins anew for that */
@@ -167,12 +164,12 @@ static enum peer_rank peer_rank(const struct ether_peer *ep, bool here, u64 now)
 	if (!here)
 		return PEER_KEEPS;
 	/* What it has asked for and does not fetch is no reason to stay */
-	if (!ep->own && dmanic_peer_silent(&ep->peer, now))
+	if (!ep->user && dmanic_peer_silent(&ep->peer, now))
 		return PEER_OVERSTAYS;
-	if (ep->own && ep->user->nr_places > ETHER_USER_PEERS_MAX &&
+	if (ep->user && ep->user->nr_places > ETHER_USER_PEERS_MAX &&
 	    (!ep->came || en->nr_came > ETHER_GUESTS_KEPT))
 		return PEER_LAPSED;
-	if (!ep->own && en->nr_guests > ETHER_GUESTS_KEPT)
+	if (!ep->user && en->nr_guests > ETHER_GUESTS_KEPT)
 		return PEER_CROWDS;
 	return PEER_KEEPS;
 }
@@ -218,7 +215,7 @@ static struct ether_peer *peer_least(struct ether_node *en, bool own)
 
 	hash_for_each(en->peers, i, ep, entry) {
 		rank = peer_rank(ep, own && all, now);
-		if (rank == PEER_KEEPS || rank > least || (crowded && ep->own))
+		if (rank == PEER_KEEPS || rank > least || (crowded && ep->user))
 			continue;
 		if (!full && (ep->peer.incarnation || ep->peer.state != DMANIC_PEER_CLOSED))
 			continue;
@@ -268,7 +265,7 @@ struct ether_peer *dmanic_ether_peer_take(struct ether_node *en, u32 id,
 	struct ether_peer *ep = dmanic_ether_peer_find(en, id);
 
 	if (ep && account)
-		peer_set_own(ep, account);
+		peer_set_user(ep, account);
 	if (!ep)
 		ep = peer_reuse(en, id, account);
 	if (ep || en->nr_peers >= ETHER_PEERS_MAX ||

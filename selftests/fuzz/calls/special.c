@@ -126,7 +126,7 @@ long special_poll(struct state *state, const struct description *is, const uint6
 		.fd = on_fd(state, is, arg), .events = POLLIN | POLLOUT | POLLPRI,
 	};
 
-	/* It would be left out */
+	/* The kernel leaves it out, and says nothing */
 	if (wait.fd < 0)
 		return on_nothing();
 	return poll(&wait, 1, (int)(arg[1] % 4));
