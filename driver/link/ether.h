@@ -244,7 +244,7 @@ struct ether_node {
  * @rival_at: when a rival of it was told of last
  * @reads_at: when what it reads was looked at
  * @index: the number of its place: shares and flows are found by it
- * @users: who has it without the lock: it stays the peer of its node
+ * @users: who has it without the lock, and LISTs that go on: it stays the peer of its node
  * @user: who asked for it, is here, and has it among his places; NULL: it is a guest
  * @came: it came before anybody asked for it, or who did is gone
  * @hash: what frames to it have in common, where something sorts them
@@ -281,7 +281,7 @@ struct ether_peer {
  * struct ether_share - what a user has of a peer, under en->lock
  * @of: the protocol's, by class
  * @asking: his lookups
- * @users: operations under way, and calls of connect()
+ * @users: operations under way, LISTs that go on, and calls of connect()
  */
 struct ether_share {
 	struct dmanic_share of[DMANIC_CLASSES];
@@ -319,7 +319,7 @@ struct ether_queue {
  * @resume: in en->resumed
  * @list_status: LIST: how it ends after what is under way
  * @list_reach: LIST that writes: behind the last entry that what is under way may have
- * @begun: some of it was with the protocol
+ * @uses: LIST some of which was with the protocol: the peer it uses until it ends, or NULL
  * @local: LIST that reads: where the bytes under way go
  */
 struct ether_op {
@@ -331,7 +331,7 @@ struct ether_op {
 	struct list_head resume;
 	u32 list_status;
 	u32 list_reach;
-	bool begun;
+	struct ether_peer *uses;
 	u64 local;
 };
 

@@ -95,7 +95,8 @@ void dmanic_ether_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	op = eop->op;
 	list_del(&eop->of_queue);
 	list_del(&eop->of_peer);
-	dmanic_ether_share_put(eop->ep, op->queue->ctx->account);
+	if (!eop->uses)
+		dmanic_ether_share_put(eop->ep, op->queue->ctx->account);
 	eop->ep = NULL;
 	if (ether_is_list(op)) {
 		if (!xfer->status)
@@ -113,15 +114,38 @@ void dmanic_ether_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 
 /* ---- the beginning ---- */
 
+/*
+ * Its user uses the peer, until it is completed: a LIST until its end, also while none of it
+ * is with the protocol, or others would have his place and he one more.
+ */
+static void op_use(struct ether_op *eop, struct ether_peer *ep)
+{
+	if (eop->uses)
+		return;
+	dmanic_ether_share_get(ep, eop->op->queue->ctx->account);
+	if (!ether_is_list(eop->op))
+		return;
+	eop->uses = ep;
+	ep->users++;
+}
+
+static void op_unuse(struct ether_op *eop)
+{
+	if (!eop->uses)
+		return;
+	dmanic_ether_share_put(eop->uses, eop->op->queue->ctx->account);
+	eop->uses->users--;
+	eop->uses = NULL;
+}
+
 static void op_submit(struct ether_op *eop, struct ether_peer *ep)
 {
 	struct dmanic_queue *queue = eop->op->queue;
 
 	eop->ep = ep;
-	eop->begun = true;
 	list_add_tail(&eop->of_queue, &queue->turn);
 	list_add_tail(&eop->of_peer, &ep->ops);
-	dmanic_ether_share_get(ep, queue->ctx->account);
+	op_use(eop, ep);
 	dmanic_peer_submit(&ep->peer, dmanic_ether_share_flow(ep, queue), &eop->xfer,
 			   ktime_get_ns());
 	dmanic_ether_wake(ep);
@@ -168,9 +192,9 @@ static void op_fill(struct dmanic_xfer *xfer, const struct dmanic_op *op)
 	}
 }
 
-/* Where it goes; else its end. @begun: a LIST that goes on: its node counts already */
+/* Where it goes; else its end */
 static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op *op,
-				  bool begun, u32 *status)
+				  u32 *status)
 {
 	const struct dmanic_target *target = op_target(op);
 	struct ether_peer *ep;
@@ -182,8 +206,7 @@ static struct ether_peer *op_peer(struct ether_node *en, const struct dmanic_op 
 	if (dmanic_op_given_up(op))
 		return NULL;
 	*status = DMANIC_STATUS_LIMIT;
-	if (!begun &&
-	    dmanic_ether_share_check(en, target->node, op->queue->ctx->account, NULL))
+	if (dmanic_ether_share_check(en, target->node, op->queue->ctx->account, NULL))
 		return NULL;
 	/* It was connected to once, but its peer may have become another's */
 	ep = dmanic_ether_peer_take(en, target->node, op->queue->ctx->account);
@@ -325,6 +348,7 @@ static void op_list_end(struct ether_node *en, struct ether_op *eop, u32 status)
 	struct dmanic_op *op = eop->op;
 
 	op->result = op->moved;
+	op_unuse(eop);
 	op_leave(op);
 	dmanic_ether_end(en, op, op_status(en, status));
 }
@@ -338,7 +362,7 @@ static bool op_list_go(struct ether_node *en, struct ether_op *eop)
 	struct ether_peer *ep;
 	u32 status;
 
-	ep = op_peer(en, eop->op, eop->begun, &status);
+	ep = op_peer(en, eop->op, &status);
 	if (ep)
 		part = op_list_part(en, eop);
 	switch (part) {
@@ -365,7 +389,7 @@ static void op_take(struct ether_node *en, struct dmanic_op *op)
 	eop->op = op;
 	eop->ep = NULL;
 	eop->list_status = DMANIC_STATUS_OK;
-	eop->begun = false;
+	eop->uses = NULL;
 	trace_dmanic_start(op);
 	if (op->opcode == DMANIC_OP_NOP) {
 		dmanic_ether_end(en, op, en->stopped ? DMANIC_STATUS_LINK_DOWN :
@@ -381,7 +405,7 @@ static void op_take(struct ether_node *en, struct dmanic_op *op)
 		op_list_go(en, eop);
 		return;
 	}
-	ep = op_peer(en, op, false, &status);
+	ep = op_peer(en, op, &status);
 	if (!ep) {
 		dmanic_ether_end(en, op, status);
 		return;
@@ -405,11 +429,11 @@ static bool op_must_wait(const struct dmanic_op *op)
 	       (dmanic_opcode_atomic(last->opcode) && !dmanic_opcode_atomic(op->opcode));
 }
 
-/* Those that waited, some of them; the rest under another hold of the lock */
-static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue)
+/* Those that waited, no more than @left; the rest under another hold of the lock */
+static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue,
+			   unsigned int *left)
 {
 	struct dmanic_op *op;
-	unsigned int nr = 0;
 	LIST_HEAD(ops);
 
 	op = list_first_entry_or_null(&queue->pending, struct dmanic_op, entry);
@@ -417,14 +441,14 @@ static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue)
 	if (!op || !op->pending)
 		return;
 	list_splice_init(&queue->pending, &ops);
-	while (!list_empty(&ops) && nr < OP_CHUNK && en->looks < ETHER_LOOKS) {
+	while (!list_empty(&ops) && *left && en->looks < ETHER_LOOKS) {
 		op = list_first_entry(&ops, struct dmanic_op, entry);
 		if (op_must_wait(op))
 			break;
 		list_del(&op->entry);
 		op->pending = false;
 		op_take(en, op);
-		nr++;
+		--*left;
 	}
 	/* There is more, and nothing that it waits for */
 	if (!list_empty(&ops) && !op_must_wait(list_first_entry(&ops, typeof(*op), entry)))
@@ -483,17 +507,18 @@ static void op_resume_lists(struct ether_node *en)
 	list_splice(&later, &en->resumed);
 }
 
-/* Who waited; with no looks left they keep their places */
+/* Who waited, of all queues so many; who has no turn, or no looks are left for, keeps his place */
 static void op_resume_behind(struct ether_node *en)
 {
+	unsigned int left = OP_CHUNK;
 	struct dmanic_queue *queue;
 	LIST_HEAD(behind);
 
 	list_splice_init(&en->behind, &behind);
-	while (!list_empty(&behind) && en->looks < ETHER_LOOKS) {
+	while (!list_empty(&behind) && left && en->looks < ETHER_LOOKS) {
 		queue = list_first_entry(&behind, struct dmanic_queue, behind);
 		list_del_init(&queue->behind);
-		op_take_behind(en, queue);
+		op_take_behind(en, queue, &left);
 	}
 	list_splice(&behind, &en->behind);
 }

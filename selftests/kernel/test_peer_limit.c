@@ -5,7 +5,7 @@
  * Owns: neither one user nor all users together need more places than there are, a
  * refusal names the limit, and who is refused does not stop others.
  */
-#include "dmanic_test.h"
+#include "sharing.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,6 +14,8 @@
 #define USER_PEERS	192U	/* of one user */
 #define STRANGER	1000000U /* node ids from here on are nobody's */
 #define MOST		(PEERS + 8)
+#define LISTS		1024U
+#define ENTRIES		131072U	/* of each of them */
 
 /* A user who asks for a node that is not there */
 struct seeker {
@@ -132,6 +134,44 @@ TEST_F_TIMEOUT(peers, all_users_do_not_need_more, 60)
 	EXPECT_LE(nr, MOST - PEERS + 1);
 	segment_connect(&self->mine, &self->target);
 	segment_connect(&self->other, &self->target);
+	user_become(0);
+}
+
+/* Eight bytes, so that the node is in use, and very many empty entries, one list after the other */
+static void lists_begin(struct peers_self *self, struct queue *queue)
+{
+	__u32 handle = segment_connect(&self->mine, &self->target);
+	struct segment local = segment_make(&self->mine, 4096), list;
+	struct dmanic_list_entry *entries;
+	unsigned int i;
+
+	list = segment_make(&self->mine, ENTRIES * sizeof(*entries));
+	entries = (void *)list.data;
+	entries[0].length = 8;
+	entries[ENTRIES - 1].length = 8;
+	local.data[0] = 1;
+	for (i = 0; i < LISTS; i++)
+		*queue_sqe(queue) = sqe_list(0, local.id, handle, list.id, 0, ENTRIES);
+	queue_submit(queue);
+	ASSERT_TRUE(WAIT_FOR(self->target.data[0]));
+}
+
+/* Also while nothing of it is on the wire, or he had more than his part in the end */
+TEST_F_TIMEOUT(peers, list_that_goes_on_uses_its_node, 60)
+{
+	struct queue queue = queue_make(&self->mine, LISTS, LISTS);
+
+	lists_begin(self, &queue);
+	seek_begin(&self->mine, &self->mine, USER_PEERS);
+	seek_end(USER_PEERS);
+	/* Or the test is too short */
+	ASSERT_LT(sharing_completed(&queue), LISTS);
+	EXPECT_EQ(refused(USER_PEERS, DMANIC_LIMIT_USER_PEERS, USER_PEERS), 1);
+	queue_close(&queue);
+	/* And no longer than it goes on */
+	seek_begin(&self->mine, &self->mine, USER_PEERS);
+	seek_end(USER_PEERS);
+	EXPECT_EQ(refused(USER_PEERS, DMANIC_LIMIT_USER_PEERS, USER_PEERS), 0);
 	user_become(0);
 }
 
