@@ -14,7 +14,8 @@
 #define USER_PEERS	192U	/* of one user */
 #define STRANGER	1000000U /* node ids from here on are nobody's */
 #define MOST		(PEERS + 8)
-#define LISTS		1024U
+#define LISTS		64U	/* of a queue */
+#define CROWD		64U	/* queues */
 #define ENTRIES		131072U	/* of each of them */
 
 /* A user who asks for a node that is not there */
@@ -137,36 +138,45 @@ TEST_F_TIMEOUT(peers, all_users_do_not_need_more, 60)
 	user_become(0);
 }
 
-/* Eight bytes, so that the node is in use, and very many empty entries, one list after the other */
-static void lists_begin(struct peers_self *self, struct queue *queue)
+/* Each of them is very many empty entries, behind @bytes */
+static void lists_begin(struct peers_self *self, const struct node *node, __u64 bytes,
+			struct queue *queues, unsigned int nr)
 {
-	__u32 handle = segment_connect(&self->mine, &self->target);
-	struct segment local = segment_make(&self->mine, 4096), list;
+	__u32 handle = segment_connect(node, &self->target);
+	struct segment local = segment_make(node, 4096), list;
 	struct dmanic_list_entry *entries;
-	unsigned int i;
+	unsigned int i, n;
 
-	list = segment_make(&self->mine, ENTRIES * sizeof(*entries));
+	list = segment_make(node, ENTRIES * sizeof(*entries));
 	entries = (void *)list.data;
-	entries[0].length = 8;
-	entries[ENTRIES - 1].length = 8;
+	entries[0].length = bytes;
 	local.data[0] = 1;
-	for (i = 0; i < LISTS; i++)
-		*queue_sqe(queue) = sqe_list(0, local.id, handle, list.id, 0, ENTRIES);
-	queue_submit(queue);
-	ASSERT_TRUE(WAIT_FOR(self->target.data[0]));
+	for (i = 0; i < nr; i++) {
+		queues[i] = queue_make(node, LISTS, LISTS);
+		for (n = 0; n < LISTS; n++)
+			*queue_sqe(&queues[i]) = sqe_list(0, local.id, handle, list.id, 0,
+							  ENTRIES);
+		queue_submit(&queues[i]);
+	}
 }
 
 /* Also while nothing of it is on the wire, or he had more than his part in the end */
 TEST_F_TIMEOUT(peers, list_that_goes_on_uses_its_node, 60)
 {
-	struct queue queue = queue_make(&self->mine, LISTS, LISTS);
+	struct queue queue, crowd[CROWD];
+	unsigned int i;
 
-	lists_begin(self, &queue);
+	/* Others have most turns, so that it takes long */
+	lists_begin(self, &self->other, 0, crowd, CROWD);
+	lists_begin(self, &self->mine, 8, &queue, 1);
+	ASSERT_TRUE(WAIT_FOR(self->target.data[0]));
 	seek_begin(&self->mine, &self->mine, USER_PEERS);
 	seek_end(USER_PEERS);
 	/* Or the test is too short */
 	ASSERT_LT(sharing_completed(&queue), LISTS);
 	EXPECT_EQ(refused(USER_PEERS, DMANIC_LIMIT_USER_PEERS, USER_PEERS), 1);
+	for (i = 0; i < CROWD; i++)
+		queue_close(&crowd[i]);
 	queue_close(&queue);
 	/* And no longer than it goes on */
 	seek_begin(&self->mine, &self->mine, USER_PEERS);
