@@ -14,9 +14,8 @@
 #define USER_PEERS	192U	/* of one user */
 #define STRANGER	1000000U /* node ids from here on are nobody's */
 #define MOST		(PEERS + 8)
-#define LISTS		64U	/* of a queue */
-#define CROWD		64U	/* queues */
-#define ENTRIES		131072U	/* of each of them */
+#define QUEUES		8U	/* of a LIST each */
+#define ENTRIES		131072U	/* of each LIST */
 
 /* A user who asks for a node that is not there */
 struct seeker {
@@ -87,6 +86,8 @@ FIXTURE(peers) {
 	struct node other;	/* of another */
 	struct node real;	/* what they may connect to */
 	struct segment target;
+	struct node last;	/* and one more */
+	struct segment further;
 };
 
 FIXTURE_SETUP(peers)
@@ -97,6 +98,9 @@ FIXTURE_SETUP(peers)
 	self->real = node_open(&fabric, 1);
 	self->target = segment_make(&self->real, 4096);
 	segment_export(&self->target, DMANIC_RIGHT_WRITE);
+	self->last = node_open(&fabric, 2);
+	self->further = segment_make(&self->last, 4096);
+	segment_export(&self->further, DMANIC_RIGHT_WRITE);
 	user_become(100000);
 	self->mine = node_open(&fabric, 0);
 	user_become(100001);
@@ -138,50 +142,57 @@ TEST_F_TIMEOUT(peers, all_users_do_not_need_more, 60)
 	user_become(0);
 }
 
-/* Each of them is very many empty entries, behind @bytes */
-static void lists_begin(struct peers_self *self, const struct node *node, __u64 bytes,
-			struct queue *queues, unsigned int nr)
+/* Each of them is eight bytes, so that the node is in use, and very many empty entries */
+static void lists_begin(struct peers_self *self, __u32 handle, struct queue *queues)
 {
-	__u32 handle = segment_connect(node, &self->target);
-	struct segment local = segment_make(node, 4096), list;
+	struct segment local = segment_make(&self->mine, 4096), list;
 	struct dmanic_list_entry *entries;
-	unsigned int i, n;
+	unsigned int i;
 
-	list = segment_make(node, ENTRIES * sizeof(*entries));
+	list = segment_make(&self->mine, ENTRIES * sizeof(*entries));
 	entries = (void *)list.data;
-	entries[0].length = bytes;
-	local.data[0] = 1;
-	for (i = 0; i < nr; i++) {
-		queues[i] = queue_make(node, LISTS, LISTS);
-		for (n = 0; n < LISTS; n++)
-			*queue_sqe(&queues[i]) = sqe_list(0, local.id, handle, list.id, 0,
-							  ENTRIES);
-		queue_submit(&queues[i]);
+	entries[0].length = 8;
+	for (i = 0; i < QUEUES; i++) {
+		queues[i] = queue_make(&self->mine, 4, 4);
+		*queue_sqe(&queues[i]) = sqe_list(0, local.id, handle, list.id, 0, ENTRIES);
 	}
+}
+
+static int one_more(struct peers_self *self)
+{
+	__u32 handle;
+	int ret;
+
+	ret = connect_call(&self->mine, 0, self->further.node, self->further.id,
+			   self->further.key, &handle);
+	return ret ?: disconnect(&self->mine, handle);
 }
 
 /* Also while nothing of it is on the wire, or he had more than his part in the end */
 TEST_F_TIMEOUT(peers, list_that_goes_on_uses_its_node, 60)
 {
-	struct queue queue, crowd[CROWD];
+	const unsigned int others = USER_PEERS - 1;
+	__u32 handle = segment_connect(&self->mine, &self->target);
+	struct queue queues[QUEUES];
 	unsigned int i;
 
-	/* Others have most turns, so that it takes long */
-	lists_begin(self, &self->other, 0, crowd, CROWD);
-	lists_begin(self, &self->mine, 8, &queue, 1);
-	ASSERT_TRUE(WAIT_FOR(self->target.data[0]));
-	seek_begin(&self->mine, &self->mine, USER_PEERS);
-	seek_end(USER_PEERS);
+	lists_begin(self, handle, queues);
+	/* The first time they need memory, the second time they are in use all at once */
+	seek_begin(&self->mine, &self->mine, others);
+	seek_end(others);
+	seek_begin(&self->mine, &self->mine, others);
+	for (i = 0; i < QUEUES; i++)
+		queue_submit(&queues[i]);
+	EXPECT_TRUE(WAIT_FOR(one_more(self) == -EDQUOT));
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(one_more(self), -EDQUOT);
 	/* Or the test is too short */
-	ASSERT_LT(sharing_completed(&queue), LISTS);
-	EXPECT_EQ(refused(USER_PEERS, DMANIC_LIMIT_USER_PEERS, USER_PEERS), 1);
-	for (i = 0; i < CROWD; i++)
-		queue_close(&crowd[i]);
-	queue_close(&queue);
-	/* And no longer than it goes on */
-	seek_begin(&self->mine, &self->mine, USER_PEERS);
-	seek_end(USER_PEERS);
-	EXPECT_EQ(refused(USER_PEERS, DMANIC_LIMIT_USER_PEERS, USER_PEERS), 0);
+	EXPECT_EQ(sharing_completed(&queues[QUEUES - 1]), 0);
+	seek_end(others);
+	EXPECT_EQ(refused(others, DMANIC_LIMIT_USER_PEERS, USER_PEERS), 0);
+	for (i = 0; i < QUEUES; i++)
+		queue_close(&queues[i]);
+	EXPECT_EQ(one_more(self), 0);
 	user_become(0);
 }
 
