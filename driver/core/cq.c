@@ -46,6 +46,14 @@ u32 dmanic_cq_unconsumed(const struct dmanic_queue *queue)
 
 /* ---- completion ---- */
 
+/* It is not deferred any more, be it to end at once: who gives it up does not take it again */
+static void queue_undefer(struct dmanic_queue *queue, struct dmanic_op *op)
+{
+	queue->nr_deferred--;
+	queue->started++;
+	op->started = true;
+}
+
 /*
  * Deferred ops whose turn it is go to @ready, those that never get one to @ops.
  * At most CQ_CHUNK: whoever handles them comes back here for the rest.
@@ -70,14 +78,12 @@ void dmanic_queue_promote(struct dmanic_queue *queue, struct list_head *ready,
 			break;
 		if (++nr > CQ_CHUNK)
 			break;
-		queue->nr_deferred--;
+		queue_undefer(queue, op);
 		if (gone) {
 			op->status = gone;
 			list_move_tail(&op->entry, ops);
 			continue;
 		}
-		op->started = true;
-		queue->started++;
 		queue->promoting = true;
 		list_move_tail(&op->entry, ready);
 	}
@@ -90,7 +96,7 @@ void dmanic_queue_drop(struct dmanic_queue *queue, struct dmanic_op *op,
 	lockdep_assert_held(&queue->lock);
 	if (op->started)
 		return;
-	queue->nr_deferred--;
+	queue_undefer(queue, op);
 	op->status = DMANIC_STATUS_CANCELLED;
 	list_move_tail(&op->entry, ops);
 }
@@ -192,14 +198,48 @@ bool dmanic_cq_publish(struct dmanic_queue *queue)
 	return true;
 }
 
-/* Complete the ops of the first one's queue; called under RCU */
+/*
+ * @queue is to be woken once all is done, if others come behind it: who waits may be very
+ * many, of each of two queues whose ops come in turn.
+ */
+static void queue_wake_later(struct dmanic_queue *queue, struct dmanic_queue **woken, bool signal)
+{
+	lockdep_assert_held(&queue->lock);
+	queue->signal |= signal;
+	if (!queue->waking) {
+		queue->waking = true;
+		queue->woken_next = *woken;
+		*woken = queue;
+	}
+}
+
+static void queue_wake_all(struct dmanic_queue *queue)
+{
+	struct dmanic_queue *next;
+	unsigned long flags;
+	bool signal;
+
+	for (; queue; queue = next) {
+		spin_lock_irqsave(&queue->lock, flags);
+		next = queue->woken_next;
+		signal = queue->signal;
+		queue->signal = false;
+		queue->waking = false;
+		spin_unlock_irqrestore(&queue->lock, flags);
+		/* E: the tail, of whoever left it to us, before looking who sleeps */
+		smp_mb();
+		dmanic_cq_wake(queue, signal);
+	}
+}
+
+/* Complete the ops of the first one's queue; called under RCU, which keeps @woken, too */
 static void queue_complete_some(struct dmanic_queue *queue, struct list_head *ops,
-				struct list_head *ready)
+				struct list_head *ready, struct dmanic_queue **woken)
 {
 	struct io_uring_cmd *uring = NULL;
 	struct dmanic_sums sums = {};
+	bool signal, later;
 	unsigned long flags;
-	bool signal;
 
 	spin_lock_irqsave(&queue->lock, flags);
 	queue_finish(queue, ops, &sums, &uring);
@@ -207,10 +247,14 @@ static void queue_complete_some(struct dmanic_queue *queue, struct list_head *op
 	if (queue->nr_deferred)
 		dmanic_queue_promote(queue, ready, ops);
 	signal = dmanic_cq_publish(queue);
+	later = !list_empty(ops) || *woken;
+	if (later)
+		queue_wake_later(queue, woken, signal);
 	spin_unlock_irqrestore(&queue->lock, flags);
 
 	/* From here on only RCU keeps the queue, and its commands */
-	dmanic_cq_wake(queue, signal);
+	if (!later)
+		dmanic_cq_wake(queue, signal);
 	dmanic_uring_complete(uring);
 }
 
@@ -224,18 +268,19 @@ static void queue_complete_some(struct dmanic_queue *queue, struct list_head *op
  */
 void dmanic_queue_complete(struct list_head *ops)
 {
-	struct dmanic_queue *queue;
+	struct dmanic_queue *queue, *woken = NULL;
 	LIST_HEAD(ready);
 
+	/* Once its last op is done, only RCU keeps a queue */
+	rcu_read_lock();
 	while (!list_empty(ops)) {
 		queue = list_first_entry(ops, struct dmanic_op, entry)->queue;
-		/* Once its last op is done, only RCU keeps the queue */
-		rcu_read_lock();
-		queue_complete_some(queue, ops, &ready);
+		queue_complete_some(queue, ops, &ready, &woken);
 		while (!list_empty(&ready)) {
 			queue->node->link->submit(queue->node, &ready);
 			queue_promoted(queue, &ready, ops);
 		}
-		rcu_read_unlock();
 	}
+	queue_wake_all(woken);
+	rcu_read_unlock();
 }

@@ -827,6 +827,9 @@ static inline void dmanic_forget(void)
  * @nr_deferred: how many
  * @promoting: some were taken off @deferred and are on their way to the link;
  *	until they are there nothing may overtake them
+ * @waking: who completes wakes it when all is done, and has it in his list
+ * @signal: and signals @eventfd
+ * @woken_next: the next in that list
  * @pending: for the link, under its lock: ops not begun, in order
  * @turn: for the link, under its lock: in its list of queues, or its ops under way
  * @behind: for the link, under its lock: in its list of queues that go on
@@ -871,6 +874,9 @@ struct dmanic_queue {
 	struct list_head deferred;
 	u32 nr_deferred;
 	bool promoting;
+	bool waking;
+	bool signal;
+	struct dmanic_queue *woken_next;
 
 	struct list_head pending ____cacheline_aligned_in_smp; /* link's, and turn */
 	struct list_head turn;
@@ -939,8 +945,10 @@ static inline bool dmanic_list_done(const struct dmanic_op *op)
  * @eventfd: signalled when armed, may be NULL
  * @wait: waiters
  * @uring_waits: io_uring commands that wait
- * @lock: protects @raised
+ * @lock: protects @raised, @waking
  * @raised: how often it was raised
+ * @waking: somebody has it in a struct dmanic_wakes
+ * @woken_next: the next one there
  */
 struct dmanic_irq {
 	struct dmanic_ctx *ctx;
@@ -954,13 +962,25 @@ struct dmanic_irq {
 	struct eventfd_ctx *eventfd;
 	wait_queue_head_t wait;
 	struct dmanic_uring_waits uring_waits;
-	spinlock_t lock; /* protects raised */
+	spinlock_t lock; /* protects raised, waking */
 	u64 raised;
+	bool waking;
+	struct dmanic_irq *woken_next;
+};
+
+/**
+ * struct dmanic_wakes - interrupts that were raised, whose waiters are not told yet
+ * @first: of them; each holds its export active
+ */
+struct dmanic_wakes {
+	struct dmanic_irq *first;
 };
 
 int dmanic_irq_create(struct dmanic_ctx *ctx, struct dmanic_irq_create *arg,
 		      struct dmanic_late *late);
-u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from);
+u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from,
+		     struct dmanic_wakes *wakes);
+void dmanic_irq_wake_all(struct dmanic_wakes *wakes);
 void dmanic_irq_set_dead(struct dmanic_irq *irq);
 
 /* ---- receiving side, called by links (target.c, atomic.c) ---- */
@@ -985,9 +1005,10 @@ u32 dmanic_target_get(struct dmanic_node *node, const struct dmanic_target *targ
 		      u32 right, u64 offset, u64 span,
 		      struct dmanic_export **export);
 void dmanic_target_put(struct dmanic_export *export);
-u32 dmanic_target_raise(struct dmanic_export *export, u64 payload, u32 from);
+u32 dmanic_target_raise(struct dmanic_export *export, u64 payload, u32 from,
+			struct dmanic_wakes *wakes);
 u32 dmanic_target_notify(struct dmanic_node *node, const struct dmanic_target *target,
-			 u64 payload, u32 from);
+			 u64 payload, u32 from, struct dmanic_wakes *wakes);
 u32 dmanic_export_atomic(const struct dmanic_export *export, u64 offset, u8 opcode,
 			 u64 operand, u64 compare, u64 *old);
 u32 dmanic_target_atomic(struct dmanic_node *node, const struct dmanic_target *target,

@@ -27,21 +27,35 @@ static bool irq_full(const struct dmanic_irq *irq)
 	return irq->raised - smp_load_acquire(&irq->ring->seen) >= irq->depth;
 }
 
+static void irq_wake(struct dmanic_irq *irq)
+{
+	/* E: the count before looking who sleeps */
+	smp_mb();
+	/* E: the barrier is between the count and this look */
+	if (waitqueue_active(&irq->wait))
+		wake_up_interruptible_poll(&irq->wait, EPOLLIN | EPOLLRDNORM);
+	dmanic_uring_wake(&irq->uring_waits);
+	if (irq->eventfd && READ_ONCE(irq->ring->arm) && xchg(&irq->ring->arm, 0))
+		dmanic_eventfd_signal(irq->eventfd);
+}
+
 /**
  * dmanic_irq_raise() - one more
  * @irq: within an access to its export
  * @payload: for the waiter
  * @from: node id of who raises it
+ * @wakes: where it is left to be woken, by dmanic_irq_wake_all(); NULL: it is woken at once
  *
- * Any context. Return: enum dmanic_status: OK, or LIMIT when it is strict and
- * full.
+ * Any context; waiters may be very many, so nobody wakes them under a lock of others.
+ *
+ * Return: enum dmanic_status: OK, or LIMIT when it is strict and full.
  */
-u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from)
+u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from,
+		     struct dmanic_wakes *wakes)
 {
 	struct dmanic_irq_ring *ring = irq->ring;
 	struct dmanic_irq_event *event;
 	unsigned long flags;
-	bool signal = false;
 
 	spin_lock_irqsave(&irq->lock, flags);
 	if (irq->strict && irq_full(irq)) {
@@ -56,21 +70,38 @@ u32 dmanic_irq_raise(struct dmanic_irq *irq, u64 payload, u32 from)
 	smp_store_release(&ring->raised, irq->raised + 1);
 	/* F: who is told by us that it was raised finds it in the ring */
 	smp_store_release(&irq->raised, irq->raised + 1);
-	/* E: the count before looking who sleeps */
-	smp_mb();
-	if (irq->eventfd && READ_ONCE(ring->arm)) {
-		WRITE_ONCE(ring->arm, 0);
-		signal = true;
+	if (wakes && !irq->waking) {
+		refcount_inc(&irq->export->active);
+		irq->waking = true;
+		irq->woken_next = wakes->first;
+		wakes->first = irq;
 	}
 	spin_unlock_irqrestore(&irq->lock, flags);
-
-	/* E: the barrier is between the count and this look */
-	if (waitqueue_active(&irq->wait))
-		wake_up_interruptible_poll(&irq->wait, EPOLLIN | EPOLLRDNORM);
-	dmanic_uring_wake(&irq->uring_waits);
-	if (signal)
-		dmanic_eventfd_signal(irq->eventfd);
+	if (!wakes)
+		irq_wake(irq);
 	return DMANIC_STATUS_OK;
+}
+
+/**
+ * dmanic_irq_wake_all() - those that were raised: who waits is told
+ * @wakes: the interrupts; none afterwards
+ *
+ * Any context, without locks.
+ */
+void dmanic_irq_wake_all(struct dmanic_wakes *wakes)
+{
+	struct dmanic_irq *irq, *next;
+	unsigned long flags;
+
+	for (irq = wakes->first; irq; irq = next) {
+		spin_lock_irqsave(&irq->lock, flags);
+		next = irq->woken_next;
+		irq->waking = false;
+		spin_unlock_irqrestore(&irq->lock, flags);
+		irq_wake(irq);
+		dmanic_target_put(irq->export);
+	}
+	wakes->first = NULL;
 }
 
 /**
@@ -285,10 +316,11 @@ static int irq_publish(struct dmanic_irq *irq, const struct dmanic_irq_create *a
 	ret = dmanic_export_reserve(irq->node, &export->id);
 	if (ret)
 		goto err_free;
+	/* Once it is published it is raised, too */
+	irq->export = export;
 	ret = dmanic_export_publish(export, arg->name, arg->secret);
 	if (ret)
 		goto err_unreserve;
-	irq->export = export;
 	return 0;
 
 err_unreserve:

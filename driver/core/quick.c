@@ -189,7 +189,8 @@ static bool quick_notify(struct dmanic_queue *queue, const struct dmanic_remote 
 		return false;
 	/* @reached is for data */
 	queue->quick.reached = NULL;
-	return !dmanic_target_raise(queue->quick.export, payload, queue->node->id);
+	return !dmanic_target_raise(queue->quick.export, payload, queue->node->id,
+				    NULL);
 }
 
 /* Are the data and the interrupt of one node? To be known before copying. */

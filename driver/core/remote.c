@@ -135,8 +135,11 @@ void dmanic_remote_destroy_all(struct dmanic_ctx *ctx)
 	unsigned long handle;
 
 	xa_for_each(&ctx->remotes, handle, remote) {
+		/* One by one: xa_destroy() has irqs off until all are gone */
+		xa_erase(&ctx->remotes, handle);
 		dmanic_account_give(ctx, DMANIC_KIND_CONNECTION);
 		kfree_rcu(remote, rcu);
+		cond_resched();
 	}
 	xa_destroy(&ctx->remotes);
 }

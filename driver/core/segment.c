@@ -161,8 +161,10 @@ void dmanic_segment_destroy_all(struct dmanic_ctx *ctx)
 	}
 	if (any)
 		synchronize_rcu_expedited();
-	xa_for_each(&ctx->segments, id, seg)
+	xa_for_each(&ctx->segments, id, seg) {
+		xa_erase(&ctx->segments, id);
 		segment_free(ctx, seg);
+	}
 	xa_destroy(&ctx->segments);
 }
 

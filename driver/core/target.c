@@ -101,19 +101,21 @@ void dmanic_target_put(struct dmanic_export *export)
  * @export: of an interrupt, found under RCU, which the caller still holds
  * @payload: for the waiter
  * @from: node id of the initiator
+ * @wakes: as for dmanic_irq_raise()
  *
  * Closing an interrupt waits for those who raise it, not for a grace period: a
  * process that ends may close thousands.
  *
  * Return: enum dmanic_status; DMANIC_STATUS_LIMIT a strict one is full.
  */
-u32 dmanic_target_raise(struct dmanic_export *export, u64 payload, u32 from)
+u32 dmanic_target_raise(struct dmanic_export *export, u64 payload, u32 from,
+			struct dmanic_wakes *wakes)
 {
 	u32 status;
 
 	if (!refcount_inc_not_zero(&export->active))
 		return DMANIC_STATUS_NO_SEGMENT;
-	status = dmanic_irq_raise(export->irq, payload, from);
+	status = dmanic_irq_raise(export->irq, payload, from, wakes);
 	if (!status)
 		dmanic_stat_add(export->node, DMANIC_STATS_A_NOTIFIES_RAISED, 1);
 	dmanic_target_put(export);
@@ -126,11 +128,12 @@ u32 dmanic_target_raise(struct dmanic_export *export, u64 payload, u32 from)
  * @target: id and key as the initiator named them
  * @payload: for the waiter
  * @from: node id of the initiator
+ * @wakes: as for dmanic_irq_raise()
  *
  * Return: enum dmanic_status; DMANIC_STATUS_LIMIT a strict one is full.
  */
 u32 dmanic_target_notify(struct dmanic_node *node, const struct dmanic_target *target,
-			 u64 payload, u32 from)
+			 u64 payload, u32 from, struct dmanic_wakes *wakes)
 {
 	struct dmanic_export *export;
 	u32 status;
@@ -138,7 +141,7 @@ u32 dmanic_target_notify(struct dmanic_node *node, const struct dmanic_target *t
 	rcu_read_lock();
 	status = dmanic_target_find(node, target, DMANIC_EXPORT_IRQ, &export);
 	if (!status)
-		status = dmanic_target_raise(export, payload, from);
+		status = dmanic_target_raise(export, payload, from, wakes);
 	rcu_read_unlock();
 	trace_dmanic_notify(node, target->id, payload, from, status);
 	return dmanic_target_refused(node, status);

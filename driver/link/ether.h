@@ -176,6 +176,7 @@ struct ether_batch {
  * @batch: frames built under one hold of the lock
  * @answers: frames to be sent at once
  * @done: operations to be completed, in order
+ * @wakes: interrupts that were raised: who waits is to be told, without @lock
  * @looks: entries of LISTs that were looked at in this hold of the lock
  * @behind_first: @behind had the first of them, not @resumed
  * @resumed: eops of LISTs that go on
@@ -215,6 +216,7 @@ struct ether_node {
 	struct ether_batch batch[ETHER_BATCH];
 	struct sk_buff_head answers;
 	struct list_head done;
+	struct dmanic_wakes wakes;
 	u32 looks;
 	bool behind_first;
 	struct list_head resumed;

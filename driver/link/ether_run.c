@@ -32,12 +32,14 @@
  * @completes: we are who completes
  * @nr: of en->batch
  * @done: operations to complete
+ * @wakes: interrupts whose waiters are to be told
  */
 struct run {
 	bool sends;
 	bool completes;
 	unsigned int nr;
 	struct list_head done;
+	struct dmanic_wakes wakes;
 };
 
 /**
@@ -51,10 +53,20 @@ void dmanic_ether_wake(struct ether_peer *ep)
 		list_add_tail(&ep->active, &ep->en->active);
 }
 
-/* When the protocol is to be told the time. An earlier call does no harm. */
-static void run_arm(struct ether_peer *ep, u64 now)
+/*
+ * When the protocol is to be told the time, or what is held for READs is looked at. An
+ * earlier call does no harm.
+ */
+static u64 run_deadline(const struct ether_peer *ep, u64 now)
 {
 	u64 at = dmanic_peer_deadline(&ep->peer);
+
+	return ep->peer.nr_replies ? min(at, now + RUN_READS_NS) : at;
+}
+
+static void run_arm(struct ether_peer *ep, u64 now)
+{
+	u64 at = run_deadline(ep, now);
 
 	if (at >= ep->armed)
 		return;
@@ -154,7 +166,7 @@ static bool run_nothing(const struct ether_node *en)
 {
 	return list_empty(&en->active) && skb_queue_empty(&en->answers) &&
 	       list_empty(&en->done) && list_empty(&en->resumed) &&
-	       list_empty(&en->behind);
+	       list_empty(&en->behind) && !en->wakes.first;
 }
 
 static void run_frames(struct ether_node *en, struct run *run, u64 now)
@@ -199,13 +211,15 @@ static bool run_collect(struct ether_node *en, struct run *run, u64 *now)
 	}
 	if (!en->completer)
 		run_take_done(en, run);
+	swap(run->wakes, en->wakes);
 	run->sends = run->nr;
 	run->completes = !list_empty(&run->done);
 	en->sending |= run->sends;
 	if (run->completes)
 		en->completer = current;
-	return run->sends || run->completes || (may_send && !list_empty(&en->active)) ||
-	       !list_empty(&en->resumed) || !list_empty(&en->behind);
+	return run->sends || run->completes || run->wakes.first ||
+	       (may_send && !list_empty(&en->active)) || !list_empty(&en->resumed) ||
+	       !list_empty(&en->behind);
 }
 
 /* Others may send; under the lock */
@@ -238,6 +252,7 @@ static void run_send(struct ether_node *en, struct run *run)
 static void run_do(struct ether_node *en, struct run *run)
 	__acquires(&en->lock)
 {
+	dmanic_irq_wake_all(&run->wakes);
 	run_send(en, run);
 	if (run->completes) {
 		if (run->sends) {
@@ -261,7 +276,7 @@ void dmanic_ether_run(struct ether_node *en)
 {
 	unsigned int rounds;
 	bool more = false;
-	struct run run;
+	struct run run = {};
 	u64 begin = 0, now, pause = RUN_PAUSE_NS;
 
 	INIT_LIST_HEAD(&run.done);
@@ -315,7 +330,7 @@ static bool run_check_reads(struct ether_peer *ep, u64 now)
 /* What the timer was for has happened meanwhile, mostly: then it waits for what is next */
 static bool run_again_later(struct ether_peer *ep, u64 now)
 {
-	u64 at = dmanic_peer_deadline(&ep->peer);
+	u64 at = run_deadline(ep, now);
 
 	/* Somebody started it meanwhile: it has its place in a tree, by its time */
 	if (at <= now || at == DMANIC_NEVER || hrtimer_is_queued(&ep->timer))

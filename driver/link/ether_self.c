@@ -158,7 +158,7 @@ static u32 self_do(struct ether_node *en, struct dmanic_op *op, bool *done)
 		status = self_data(en, op, done);
 	if (!status && *done && (notify || (op->flags & DMANIC_SQE_NOTIFY)))
 		status = dmanic_target_notify(&en->node, &op->notify, op->payload,
-					      en->node.id);
+					      en->node.id, NULL);
 	return status;
 }
 

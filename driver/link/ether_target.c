@@ -140,7 +140,9 @@ u32 dmanic_ether_notify(struct dmanic_peer *peer, const struct dmanic_record *re
 {
 	struct dmanic_target target = { .id = record->segment, .key = record->key };
 
-	return dmanic_target_notify(target_node(peer), &target, record->value, peer->node);
+	/* Who waits is told once en->lock is given up */
+	return dmanic_target_notify(target_node(peer), &target, record->value, peer->node,
+				    &to_ether_peer(peer)->en->wakes);
 }
 
 u32 dmanic_ether_atomic(struct dmanic_peer *peer, const struct dmanic_record *record,

@@ -182,7 +182,7 @@ u32 dmanic_loop_notify(struct loop_node *ln, struct dmanic_op *op)
 	status = dmanic_loop_peer(ln, &op->notify, &peer);
 	if (!status)
 		status = dmanic_target_notify(&peer->node, &op->notify, op->payload,
-					      ln->node.id);
+					      ln->node.id, NULL);
 	rcu_read_unlock();
 	return status;
 }

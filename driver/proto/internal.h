@@ -5,6 +5,8 @@
 #ifndef DMANIC_PROTO_INTERNAL_H
 #define DMANIC_PROTO_INTERNAL_H
 
+#include <linux/minmax.h>
+
 #include "proto.h"
 
 #define DMANIC_NONE	0xffffffffU	/* no index */
@@ -12,6 +14,11 @@
 #ifndef DMANIC_WORK
 #define DMANIC_WORK	32768U
 #endif
+
+static inline void dmanic_rx_work(struct dmanic_rx *rx, u32 work)
+{
+	rx->work -= min(rx->work, work);
+}
 
 static inline const struct dmanic_env *dmanic_peer_env(const struct dmanic_peer *peer)
 {
@@ -122,7 +129,7 @@ enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,
 				   const struct dmanic_record *record, u64 seq);
 enum dmanic_drop dmanic_xfer_data(struct dmanic_peer *peer, u8 class,
 				  const struct dmanic_record *record, u64 seq, u32 skip,
-				  const struct dmanic_frame *frame, u32 at, u32 length);
+				  const struct dmanic_frame *frame, u32 at, u32 *length);
 void dmanic_xfer_changed(struct dmanic_peer *peer, struct dmanic_xfer *xfer);
 void dmanic_xfer_end_all(struct dmanic_peer *peer, u32 status, u32 question);
 bool dmanic_xfer_any(const struct dmanic_peer *peer);

@@ -162,11 +162,6 @@ static bool later_covers(const struct dmanic_rx *rx, u64 behind, u32 segment, u6
 	return false;
 }
 
-static void later_work(struct dmanic_rx *rx, u32 work)
-{
-	rx->work -= min(rx->work, work);
-}
-
 /*
  * All but what is covered, or as much of it as is not too much work: @length, out,
  * at least one run. What is covered all over is checked, too.
@@ -182,7 +177,7 @@ static u32 later_place(struct dmanic_peer *peer, struct dmanic_rx *rx,
 
 	status = env->place(peer, record, skip, frame, at, 0);
 	for (done = 0; done < *length && !status && (!done || rx->work); done += run) {
-		later_work(rx, LATER_RUN + rx->nr_later);
+		dmanic_rx_work(rx, LATER_RUN + rx->nr_later);
 		address = later_address(record, first + done, &run);
 		run = min_t(u64, run, *length - done);
 		old = later_covers(rx, behind, record->segment, address, &run);
@@ -205,7 +200,7 @@ static u32 later_place_all(struct dmanic_peer *peer, struct dmanic_rx *rx,
 	if (record->type == DMANIC_RECORD_STRIDED) {
 		most = (u64)record->block * max(rx->work / LATER_RUN, 1U);
 		*length = min_t(u64, *length, most);
-		later_work(rx, LATER_RUN * (*length / record->block + 1));
+		dmanic_rx_work(rx, LATER_RUN * (*length / record->block + 1));
 	}
 	return dmanic_peer_env(peer)->place(peer, record, skip, frame, at, *length);
 }

@@ -135,7 +135,7 @@ static enum dmanic_drop receive_act(struct dmanic_peer *peer, u8 class, u64 seq,
 	/* Mostly the last; else others make room, which is work, too */
 	for (i = rx->nr_early; i && receive_early(rx, i - 1)->seq > seq; i--)
 		*receive_early(rx, i) = *receive_early(rx, i - 1);
-	rx->work -= min(rx->work, rx->nr_early - i);
+	dmanic_rx_work(rx, rx->nr_early - i);
 	*receive_early(rx, i) = (struct dmanic_early) { .seq = seq, .record = *record };
 	rx->nr_early++;
 	return DMANIC_DROP_NONE;
@@ -183,7 +183,8 @@ static enum dmanic_drop receive_units(struct dmanic_peer *peer, u8 class,
 		return drop;
 	case DMANIC_RECORD_DATA:
 		drop = dmanic_xfer_data(peer, class, record, seq, skip, frame, at + skip,
-					*units);
+					&length);
+		*units = max(length, 1U);
 		break;
 	case DMANIC_RECORD_RESULT:
 		drop = dmanic_xfer_result(peer, class, record, seq);

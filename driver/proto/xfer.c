@@ -19,6 +19,8 @@
 #define XFER_SCARCE		8U
 /* Blocks in one extent: to gather and to place each of them is work */
 #define XFER_BLOCKS		1024U
+/* Work of one of them, where a READ has them; see DMANIC_WORK */
+#define XFER_BLOCK_WORK		4U
 /* So many may end in a row before they had a place: each may have looked at a list */
 #define XFER_ENDED		64U
 
@@ -467,6 +469,16 @@ enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,
 	return DMANIC_DROP_NONE;
 }
 
+/* Of @length bytes for blocks as many as are not too much work */
+static u32 xfer_data_blocks(const struct dmanic_xfer *xfer, struct dmanic_rx *rx, u32 length)
+{
+	u64 most = (u64)xfer->block * max(rx->work / XFER_BLOCK_WORK, 1U);
+
+	length = min_t(u64, length, most);
+	dmanic_rx_work(rx, XFER_BLOCK_WORK * (length / xfer->block + 1));
+	return length;
+}
+
 /**
  * dmanic_xfer_data() - bytes came that a READ asked for
  * @peer: from whom
@@ -476,27 +488,29 @@ enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,
  * @skip: of the record were there before
  * @frame: the frame
  * @at: where they are in it
- * @length: how many to take
+ * @length: how many to take; out: fewer, where more blocks are too much work
  *
  * Return: 0, or why they were ignored; they count as received anyway.
  */
 enum dmanic_drop dmanic_xfer_data(struct dmanic_peer *peer, u8 class,
 				  const struct dmanic_record *record, u64 seq, u32 skip,
-				  const struct dmanic_frame *frame, u32 at, u32 length)
+				  const struct dmanic_frame *frame, u32 at, u32 *length)
 {
 	struct dmanic_slot *slot = slot_find(peer, class, record->op);
 	u64 position = record->position + skip;
 	struct dmanic_xfer *xfer;
 
-	if (!slot || !slot->asks || slot->answered || length > slot->left)
+	if (!slot || !slot->asks || slot->answered || *length > slot->left)
 		return DMANIC_DROP_UNKNOWN_OP;
 	xfer = slot->xfer;
-	if (xfer && (position > xfer->length || length > xfer->length - position))
+	if (xfer && (position > xfer->length || *length > xfer->length - position))
 		return DMANIC_DROP_BAD;
+	if (xfer && xfer->block)
+		*length = xfer_data_blocks(xfer, &peer->rx[class], *length);
 	if (xfer)
-		dmanic_peer_env(peer)->place_read(peer, xfer, position, frame, at, length);
-	slot->until = max(slot->until, seq + length);
-	slot->left -= length;
+		dmanic_peer_env(peer)->place_read(peer, xfer, position, frame, at, *length);
+	slot->until = max(slot->until, seq + *length);
+	slot->left -= *length;
 	if (!slot->left)
 		slot->answered = true;
 	slot_check(peer, slot);

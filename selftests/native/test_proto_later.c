@@ -195,6 +195,40 @@ TEST(later__work_of_a_frame_is_bounded)
 	pair_end();
 }
 
+/* Blocks of a byte that somebody sends who was asked for them: the rest comes again */
+TEST(later__work_of_an_answer_is_bounded)
+{
+	static u8 sink[12000];
+	u32 i;
+
+	begin((struct dmanic_proto_config) { .mtu = 14000 });
+	for (i = 0; i < sizeof(sink); i++)
+		pair[1].memory[i] = (u8)(i / 7 + 1);
+	xfer[0] = pair_write(sink, sizeof(sink), 0);
+	xfer[0].kind = DMANIC_XFER_READ;
+	xfer[0].block = 1;
+	xfer[0].stride = 2;
+	pair_submit(0, &xfer[0]);
+	pair_pump(0);
+	pair_deliver(0, 0);
+	pair_drop(0, 0);
+	pair_pump(1);
+	ASSERT_EQ(pair[1].nr_sent, 1);
+	pair_deliver(1, 0);
+	EXPECT_EQ(pair[0].peer->rx[DMANIC_BULK].work, 0);
+	EXPECT_EQ(pair[0].completed, 0);
+	EXPECT_EQ(sink[0], 1);
+	EXPECT_EQ(sink[sizeof(sink) - 1], 0);
+	pair_deliver(1, 0);
+	EXPECT(!memcmp(pair[1].memory, sink, sizeof(sink)));
+	while (pair[1].nr_sent)
+		pair_drop(1, 0);
+	pair_run(100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	pair_end();
+}
+
 /* Of a frame only a part is placed, so that what was placed joins nothing */
 TEST(later__parts_of_frames_are_noted_within_room)
 {
