@@ -17,7 +17,7 @@
 
 #define ROUNDS	200U
 #define POSTS	600U
-#define OTHERS	16U	/* queues */
+#define OTHERS	64U	/* queues */
 #define DEPTH	64U	/* operations of each */
 
 struct going {
@@ -90,10 +90,8 @@ static void *removal(void *data)
 	return NULL;
 }
 
-static void spin(__u64 ns)
+static void spin_until(__u64 end)
 {
-	__u64 end = now_ns() + ns;
-
 	while (now_ns() < end)
 		;
 }
@@ -116,7 +114,7 @@ TEST_TIMEOUT(uring_removal, posts_behind_a_fence_end_once, 90)
 	unsigned int round, rounds = harness_load(ROUNDS);
 	struct going going = {};
 	const __u32 *tail;
-	__u64 end, state = 1;
+	__u64 begun, took = MS_NS, state = 1;
 
 	for (round = 0; round < rounds; round++) {
 		going.apart = apart_make(HOUR_NS, 4096);
@@ -130,14 +128,15 @@ TEST_TIMEOUT(uring_removal, posts_behind_a_fence_end_once, 90)
 		child_begin(&going);
 		if (!(round % 2))
 			others_begin(&going);
-		tail = &going.others[OTHERS / 2].ring->cq_tail;
-		end = now_ns() + slow_ns(20000);
+		tail = &going.others[0].ring->cq_tail;
+		begun = now_ns();
 		ASSERT_EQ(pthread_create(&going.thread, NULL, removal, &going), 0);
-		/* Asleep it would be over before we see it */
-		while (!load32(tail) && now_ns() < end)
-			;
-		spin(random_next(&state) % 300000);
+		/* The child needs some time to end, too: about when the first ones ended last time */
+		spin_until(begun + took - took * (random_next(&state) % 64) / 128);
 		ASSERT_EQ(kill(going.child, SIGKILL), 0);
+		while (!load32(tail) && now_ns() < begun + slow_ns(20000))
+			;
+		took = now_ns() - begun;
 		ASSERT_EQ(waitpid(going.child, NULL, 0), going.child);
 		ASSERT_EQ(pthread_join(going.thread, NULL), 0);
 		others_end(&going);
