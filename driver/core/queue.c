@@ -230,6 +230,8 @@ static void queue_free(struct dmanic_queue *queue)
 {
 	WARN_ON_ONCE(!list_empty(&queue->pending) || !list_empty(&queue->behind) ||
 		     !list_empty(&queue->self_turn));
+	/* An op that ends twice is missing here */
+	WARN_ON_ONCE(queue->in_flight || queue->started || queue->nr_deferred);
 	if (queue->ring)
 		vunmap(queue->ring);
 	if (queue->ring_mem)

@@ -47,6 +47,7 @@ static void child_run(const struct going *going, int ready)
 	for (i = 0; i < POSTS; i++)
 		prep_post(&ring, &going->queue, &op);
 	ASSERT_EQ(io_uring_submit(&ring), POSTS + 1);
+	ASSERT_EQ(io_uring_cq_ready(&ring), 0);
 	ASSERT_EQ(write(ready, "", 1), 1);
 	for (;;)
 		pause();
