@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ROUNDS	200U
+#define ROUNDS	1000U
 #define POSTS	600U
 #define OTHERS	64U	/* queues */
 #define DEPTH	64U	/* operations of each */
@@ -110,7 +110,7 @@ static void others_end(struct going *going)
 	}
 }
 
-TEST_TIMEOUT(uring_removal, posts_behind_a_fence_end_once, 90)
+TEST_TIMEOUT(uring_removal, posts_behind_a_fence_end_once, 300)
 {
 	unsigned int round, rounds = harness_load(ROUNDS);
 	struct going going = {};
