@@ -133,7 +133,7 @@ TEST_TIMEOUT(uring_removal, posts_behind_a_fence_end_once, 300)
 		begun = now_ns();
 		ASSERT_EQ(pthread_create(&going.thread, NULL, removal, &going), 0);
 		/* The child needs some time to end, too: about when the first ones ended last time */
-		spin_until(begun + took - took * (random_next(&state) % 64) / 128);
+		spin_until(begun + took - took * (random_next(&state) % 64) / 64);
 		ASSERT_EQ(kill(going.child, SIGKILL), 0);
 		while (!load32(tail) && now_ns() < begun + slow_ns(20000))
 			;
