@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -473,6 +474,64 @@ TEST_F_TIMEOUT(irq, many_close_as_fast_as_they_are_made, 120)
 	}
 	FAIL("closing took %llu us, making %llu us", closing / 1000,
 	     making / 1000);
+}
+
+/* Who look at it at each wake-up, and are interested in nothing that it tells */
+static void watch(const struct irq *irq)
+{
+	enum { SETS = 40, FDS = 500 };
+	struct epoll_event event = { .events = EPOLLPRI };
+	int fds[FDS];
+	unsigned int i, n;
+
+	for (i = 0; i < FDS; i++) {
+		fds[i] = dup(irq->fd);
+		ASSERT_GE(fds[i], 0);
+	}
+	for (n = 0; n < SETS; n++) {
+		int set = epoll_create1(EPOLL_CLOEXEC);
+
+		ASSERT_GE(set, 0);
+		for (i = 0; i < FDS; i++)
+			ASSERT_EQ(epoll_ctl(set, EPOLL_CTL_ADD, fds[i], &event), 0);
+	}
+}
+
+static __u64 raise_some(struct irq_self *self, struct queue *queue, unsigned int nr)
+{
+	__u64 begun = now_ns();
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		*queue_sqe(queue) = sqe_notify(self->handle, i);
+	queue_submit(queue);
+	for (i = 0; i < nr; i++)
+		ASSERT_EQ(queue_wait(queue).status, DMANIC_STATUS_OK);
+	return now_ns() - begun;
+}
+
+/*
+ * Those of a frame wake once: who has very many waiters could hold up the node for thirty
+ * times as long with a frame, and with all others
+ */
+TEST_F(irq, many_at_once_wake_as_few_times_as_frames)
+{
+	enum { MANY = 60, TRIES = 5 };
+	struct queue queue = queue_make(&self->peer, 64, 64);
+	__u64 one = 0, many = 0;
+	unsigned int try;
+
+	if (!fabric_on_netdevs())
+		SKIP("without frames each wakes who waits for it");
+	watch(&self->irq);
+	for (try = 0; try < TRIES; try++) {
+		one += raise_some(self, &queue, 1);
+		many += raise_some(self, &queue, MANY);
+		if (try >= TRIES / 2 && many < 16 * one)
+			return;
+	}
+	FAIL("%u of them took %llu us, one %llu us", MANY, many / TRIES / 1000,
+	     one / TRIES / 1000);
 }
 
 FABRIC_TEST_MAIN()
