@@ -30,6 +30,8 @@ void dmanic_cq_set_flags(struct dmanic_queue *queue, u32 set, u32 clear)
 
 /* Most ops handled with irqs off at a stretch */
 #define CQ_CHUNK	256
+/* Such stretches until who waits for one of them is woken, and a grace period may end */
+#define CQ_RUNS		256
 
 /* Completions not consumed; more than cq_entries when cq_head is impossible */
 u32 dmanic_cq_unconsumed(const struct dmanic_queue *queue)
@@ -269,17 +271,25 @@ static void queue_complete_some(struct dmanic_queue *queue, struct list_head *op
 void dmanic_queue_complete(struct list_head *ops)
 {
 	struct dmanic_queue *queue, *woken = NULL;
+	unsigned int nr;
 	LIST_HEAD(ready);
 
 	/* Once its last op is done, only RCU keeps a queue */
 	rcu_read_lock();
-	while (!list_empty(ops)) {
+	for (nr = 1; !list_empty(ops); nr++) {
 		queue = list_first_entry(ops, struct dmanic_op, entry)->queue;
 		queue_complete_some(queue, ops, &ready, &woken);
 		while (!list_empty(&ready)) {
 			queue->node->link->submit(queue->node, &ready);
 			queue_promoted(queue, &ready, ops);
 		}
+		/* A node that goes may have millions: neither grace periods nor sleepers wait for all */
+		if (nr % CQ_RUNS)
+			continue;
+		queue_wake_all(woken);
+		woken = NULL;
+		rcu_read_unlock();
+		rcu_read_lock();
 	}
 	queue_wake_all(woken);
 	rcu_read_unlock();

@@ -204,6 +204,13 @@ static bool run_collect(struct ether_node *en, struct run *run, u64 *now)
 	if (run_nothing(en))
 		return false;
 	*now = ktime_get_ns();
+	/* First, and while others may send and complete: who waits may be very many */
+	if (en->wakes.first) {
+		swap(run->wakes, en->wakes);
+		run->sends = false;
+		run->completes = false;
+		return true;
+	}
 	dmanic_ether_resume(en);
 	if (may_send) {
 		run_frames(en, run, *now);
@@ -211,15 +218,13 @@ static bool run_collect(struct ether_node *en, struct run *run, u64 *now)
 	}
 	if (!en->completer)
 		run_take_done(en, run);
-	swap(run->wakes, en->wakes);
 	run->sends = run->nr;
 	run->completes = !list_empty(&run->done);
 	en->sending |= run->sends;
 	if (run->completes)
 		en->completer = current;
-	return run->sends || run->completes || run->wakes.first ||
-	       (may_send && !list_empty(&en->active)) || !list_empty(&en->resumed) ||
-	       !list_empty(&en->behind);
+	return run->sends || run->completes || (may_send && !list_empty(&en->active)) ||
+	       !list_empty(&en->resumed) || !list_empty(&en->behind) || en->wakes.first;
 }
 
 /* Others may send; under the lock */

@@ -19,8 +19,6 @@
 #define XFER_SCARCE		8U
 /* Blocks in one extent: to gather and to place each of them is work */
 #define XFER_BLOCKS		1024U
-/* Work of one of them, where a READ has them; see DMANIC_WORK */
-#define XFER_BLOCK_WORK		4U
 /* So many may end in a row before they had a place: each may have looked at a list */
 #define XFER_ENDED		64U
 
@@ -469,13 +467,13 @@ enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,
 	return DMANIC_DROP_NONE;
 }
 
-/* Of @length bytes for blocks as many as are not too much work */
+/* Of @length bytes for blocks as many as are not too much work; a frame of ours is not */
 static u32 xfer_data_blocks(const struct dmanic_xfer *xfer, struct dmanic_rx *rx, u32 length)
 {
-	u64 most = (u64)xfer->block * max(rx->work / XFER_BLOCK_WORK, 1U);
+	u64 most = (u64)xfer->block * max(rx->work, 1U);
 
 	length = min_t(u64, length, most);
-	dmanic_rx_work(rx, XFER_BLOCK_WORK * (length / xfer->block + 1));
+	dmanic_rx_work(rx, length / xfer->block + 1);
 	return length;
 }
 
