@@ -283,7 +283,7 @@ void dmanic_queue_complete(struct list_head *ops)
 			queue->node->link->submit(queue->node, &ready);
 			queue_promoted(queue, &ready, ops);
 		}
-		/* A node that goes may have millions: neither grace periods nor sleepers wait for all */
+		/* A node that goes may have millions: grace periods and sleepers wait for fewer */
 		if (nr % CQ_RUNS)
 			continue;
 		queue_wake_all(woken);
