@@ -534,7 +534,8 @@ static int fabric_add_ether(const struct fabric *added, const char *letter)
 		mnl_attr_put_strz(request.header, DMANIC_A_FABRIC, added->prefix);
 		mnl_attr_put_u32(request.header, DMANIC_A_NODE, i);
 		mnl_attr_put_u16(request.header, DMANIC_A_ETHERTYPE, type);
-		mnl_attr_put_u64(request.header, DMANIC_A_DEAD_NS, slow_ns(2000));
+		mnl_attr_put_u64(request.header, DMANIC_A_DEAD_NS,
+				 added->dead_ns ?: slow_ns(2000));
 		mnl_attr_put_strz(request.header, DMANIC_A_NETDEV,
 				  netdev_of(i, netdev, sizeof(netdev)));
 		put_crc(&request, &fault);

@@ -22,6 +22,7 @@
 struct fabric {
 	char prefix[DMANIC_NAME_MAX];
 	unsigned int nodes;
+	__u64 dead_ns;	/* of nodes on network devices, set before fabric_make(); zero: 2 s */
 };
 
 /* Zero and NULL mean: do not mention it to the driver */
