@@ -229,7 +229,7 @@ $(user)/cable: $(user)/selftests/net/cable/cable.o
 	$(Q)$(link)
 
 # Who sends them frames that no node would
-neighbor-o := neighbor.o neighbor_frames.o
+neighbor-o := neighbor.o neighbor_frames.o neighbor_member.o
 $(user)/neighbor: $(addprefix $(user)/selftests/fuzz/,$(neighbor-o)) $(addprefix $(user)/,$(proto-o))
 	$(call say,LD,$@)
 	$(Q)$(link)

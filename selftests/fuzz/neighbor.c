@@ -3,7 +3,7 @@
  * neighbor.c - a hostile neighbour: sends frames to a node that no node would
  *
  * On a network device of its own, or on that of a node, where it hears all that is
- * said. neighbor_frames.c makes the frames.
+ * said. neighbor_frames.c makes the frames, neighbor_member.c those of a node.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -33,6 +33,7 @@ static const char usage[] =
 "  --seed N        what follows from it are the frames (1)\n"
 "  --large         frames of up to 64 KiB that say to be many of TCP or UDP\n"
 "  --listen        hear all that is said at IF first, and use it\n"
+"  --member N      be node N, which is connected, and go on from there\n"
 "  --key HEX       prove frames with that key of 32 digits, be it the victim's or not\n"
 "  --key-id N      its number (1)\n"
 "  --version N     only ask for a connection in that version, of node 0, and print\n"
@@ -87,7 +88,7 @@ static void device_open(struct neighbor *n, const char *name)
 }
 
 /* Return: false when there is none */
-static bool device_hear(struct neighbor *n, int wait_ms, struct frame *frame)
+bool neighbor_hear(struct neighbor *n, int wait_ms, struct frame *frame)
 {
 	struct pollfd wait = { .fd = n->fd, .events = POLLIN };
 	u8 bytes[sizeof(struct gso_header) + LONGEST];
@@ -108,7 +109,7 @@ static bool device_hear(struct neighbor *n, int wait_ms, struct frame *frame)
  * A full queue is the device's, and has room soon; what it cannot take is not sent, be it
  * that it says so, or that it drops it each time, as one does that is longer than its MTU.
  */
-static bool device_send(struct neighbor *n, const struct gso_header *header)
+bool neighbor_send(struct neighbor *n, const struct gso_header *header)
 {
 	static u8 bytes[sizeof(*header) + LONGEST];
 	u32 tries = 0;
@@ -160,7 +161,7 @@ static void flood(struct neighbor *n, unsigned long frames, long seconds, bool h
 	unsigned long i, sent = 0;
 
 	for (i = 0; (!frames || i < frames) && (!seconds || time(NULL) < end); i++) {
-		if (hear && device_hear(n, hear_ms(n, i), &n->heard[n->nr_heard % HEARD]))
+		if (hear && neighbor_hear(n, hear_ms(n, i), &n->heard[n->nr_heard % HEARD]))
 			n->nr_heard++;
 		neighbor_make(n);
 		header = (struct gso_header){
@@ -168,7 +169,7 @@ static void flood(struct neighbor *n, unsigned long frames, long seconds, bool h
 		};
 		if (large)
 			neighbor_enlarge(n, &header);
-		sent += device_send(n, &header);
+		sent += neighbor_send(n, &header);
 	}
 	printf("%lu frames sent, %u heard\n", sent, n->nr_heard);
 }
@@ -178,12 +179,9 @@ static void send_own(struct neighbor *n, u32 length)
 {
 	struct gso_header header = { .linear = (u16)(ETHERNET + length) };
 
-	memcpy(n->out.bytes, n->to, 6);
-	memcpy(n->out.bytes + 6, n->own, 6);
-	n->out.bytes[12] = ETHERTYPE >> 8;
-	n->out.bytes[13] = ETHERTYPE & 0xff;
+	neighbor_address(n);
 	n->out.length = ETHERNET + length;
-	if (!device_send(n, &header))
+	if (!neighbor_send(n, &header))
 		die("the device takes no frame of %u bytes", n->out.length);
 }
 
@@ -203,7 +201,7 @@ static int ask(struct neighbor *n, u8 version)
 	body(n)[0] = version;
 	dmanic_head_seal(body(n), length);
 	send_own(n, length);
-	while (device_hear(n, ANSWER_MS, answer)) {
+	while (neighbor_hear(n, ANSWER_MS, answer)) {
 		const u8 *frame = answer->bytes + ETHERNET;
 
 		length = answer->length - ETHERNET;
@@ -233,7 +231,7 @@ static int refuse(struct neighbor *n, u32 node)
 	struct dmanic_hello hello;
 	struct dmanic_head head;
 
-	while (device_hear(n, REFUSE_MS, asked)) {
+	while (neighbor_hear(n, REFUSE_MS, asked)) {
 		const u8 *frame = asked->bytes + ETHERNET;
 		u32 length = asked->length - ETHERNET;
 
@@ -262,7 +260,7 @@ static u64 crowd_answer(struct neighbor *n, u64 tag)
 	struct dmanic_hello hello;
 	struct dmanic_head head;
 
-	while (device_hear(n, CROWD_WAIT_MS, answer)) {
+	while (neighbor_hear(n, CROWD_WAIT_MS, answer)) {
 		const u8 *frame = answer->bytes + ETHERNET;
 		u32 length = answer->length - ETHERNET;
 
@@ -350,6 +348,7 @@ int main(int argc, char **argv)
 		{ "seed", required_argument, NULL, 's' },
 		{ "large", no_argument, NULL, 'g' },
 		{ "listen", no_argument, NULL, 'l' },
+		{ "member", required_argument, NULL, 'm' },
 		{ "key", required_argument, NULL, 'k' },
 		{ "key-id", required_argument, NULL, 'i' },
 		{ "version", required_argument, NULL, 'v' },
@@ -363,7 +362,7 @@ int main(int argc, char **argv)
 	const char *netdev = NULL, *to = NULL;
 	unsigned long frames = 1000, version = 0, nodes = 0, key_id = 1;
 	unsigned long first = CROWD_FIRST;
-	long refused = -1, seconds = 0;
+	long refused = -1, member = -1, seconds = 0;
 	bool hear = false, large = false, keyed = false;
 	int option;
 
@@ -390,6 +389,9 @@ int main(int argc, char **argv)
 			break;
 		case 'l':
 			hear = true;
+			break;
+		case 'm':
+			member = strtol(optarg, NULL, 0);
 			break;
 		case 'k':
 			key_parse(optarg, &neighbor.key);
@@ -431,6 +433,10 @@ int main(int argc, char **argv)
 		return refuse(&neighbor, (u32)refused);
 	if (nodes) {
 		crowd(&neighbor, (u32)first, (u32)nodes);
+		return 0;
+	}
+	if (member >= 0) {
+		neighbor_member(&neighbor, (u32)member, frames, seconds);
 		return 0;
 	}
 	if (hear)

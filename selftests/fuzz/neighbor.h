@@ -56,6 +56,7 @@ struct frame {
  * @mtu: of the device
  * @key: frames are made with
  * @key_id: of it; 0: there is none
+ * @tag: that the victim knows; 0: only those that were heard
  * @out: what is sent next
  */
 struct neighbor {
@@ -68,16 +69,36 @@ struct neighbor {
 	u32 mtu;
 	struct dmanic_key key;
 	u32 key_id;
+	u64 tag;
 	struct frame out;
 };
+
 static inline u8 *body(struct neighbor *n)
 {
 	return n->out.bytes + ETHERNET;
 }
 
+/* neighbor.c */
+bool neighbor_hear(struct neighbor *n, int wait_ms, struct frame *frame);
+bool neighbor_send(struct neighbor *n, const struct gso_header *header);
+
 /* neighbor_frames.c */
 u64 neighbor_random(struct neighbor *n);
+u64 neighbor_number(struct neighbor *n);
+void neighbor_fill(struct neighbor *n, u8 *bytes, u32 length);
+void neighbor_address(struct neighbor *n);
+u32 neighbor_kind(struct neighbor *n);
+u32 neighbor_spoil(struct neighbor *n, u32 length);
+u32 neighbor_prove(struct neighbor *n, u32 length, u64 counter);
 void neighbor_make(struct neighbor *n);
 void neighbor_enlarge(struct neighbor *n, struct gso_header *header);
+
+/* neighbor_member.c */
+void neighbor_member(struct neighbor *n, u32 node, unsigned long frames, long seconds);
+
+static inline u32 below(struct neighbor *n, u32 end)
+{
+	return neighbor_random(n) % end;
+}
 
 #endif /* NEIGHBOR_H */

@@ -24,16 +24,12 @@ u64 neighbor_random(struct neighbor *n)
 	return z ^ z >> 31;
 }
 
-static u32 below(struct neighbor *n, u32 end)
-{
-	return neighbor_random(n) % end;
-}
-
-static void fill(struct neighbor *n, u8 *bytes, u32 length)
+void neighbor_fill(struct neighbor *n, u8 *bytes, u32 length)
 {
 	while (length--)
 		*bytes++ = neighbor_random(n);
 }
+
 /* Tags are in the heads of what was heard */
 static u64 some_tag(struct neighbor *n)
 {
@@ -41,6 +37,8 @@ static u64 some_tag(struct neighbor *n)
 	u64 tag = 0;
 	u32 i;
 
+	if (n->tag && below(n, 8))
+		return n->tag;
 	if (!n->nr_heard || !below(n, 4))
 		return below(n, 3) ? neighbor_random(n) : 0;
 	heard = &n->heard[below(n, n->nr_heard < HEARD ? n->nr_heard : HEARD)];
@@ -52,7 +50,7 @@ static u64 some_tag(struct neighbor *n)
 }
 
 /* Small, or next to where something ends */
-static u64 some_number(struct neighbor *n)
+u64 neighbor_number(struct neighbor *n)
 {
 	static const u64 ends[] = {
 		0, 1, 1500, 4096, 65535, 65536, 0x7fffffff, 0xffffffff, 1ULL << 48,
@@ -67,7 +65,7 @@ static u32 make_bytes(struct neighbor *n)
 {
 	u32 length = below(n, 4) ? below(n, 200) : below(n, n->mtu);
 
-	fill(n, body(n), length);
+	neighbor_fill(n, body(n), length);
 	if (length > 1 && below(n, 4)) {
 		body(n)[0] = DMANIC_WIRE_MAX;
 		body(n)[1] = (u8)below(n, DMANIC_WIRE_TYPES + 1);
@@ -82,16 +80,16 @@ static u32 make_hello(struct neighbor *n)
 	};
 	u8 type = types[below(n, 4)];
 	struct dmanic_hello hello = {
-		.node = below(n, 4) ? below(n, NODES) : (u32)some_number(n),
+		.node = below(n, 4) ? below(n, NODES) : (u32)neighbor_number(n),
 		.to = below(n, 8) ? below(n, 2) : DMANIC_WIRE_NOBODY,
 		.incarnation = below(n, 4),
 		.tag = type == DMANIC_WIRE_HELLO ? 0 : some_tag(n),
-		.mtu = below(n, 4) ? n->mtu : (u32)some_number(n),
+		.mtu = below(n, 4) ? n->mtu : (u32)neighbor_number(n),
 		.features = below(n, 4) ? 1 : (u32)neighbor_random(n),
-		.operations = (u16)(below(n, 4) ? 64 : some_number(n)),
+		.operations = (u16)(below(n, 4) ? 64 : neighbor_number(n)),
 		.version_min = (u8)(below(n, 8) ? 1 : neighbor_random(n)),
 		.version_max = (u8)(below(n, 8) ? 1 : neighbor_random(n)),
-		.window = below(n, 4) ? 65536 : (u32)some_number(n),
+		.window = below(n, 4) ? 65536 : (u32)neighbor_number(n),
 	};
 
 	return dmanic_hello_encode(body(n), type, below(n, 8) ? 0 : (u8)neighbor_random(n),
@@ -101,7 +99,7 @@ static u32 make_hello(struct neighbor *n)
 static u32 make_control(struct neighbor *n)
 {
 	struct dmanic_refuse refuse = {
-		.node = below(n, NODES), .reason = (u8)some_number(n),
+		.node = below(n, NODES), .reason = (u8)neighbor_number(n),
 		.version_min = 1, .version_max = 1,
 	};
 
@@ -121,22 +119,22 @@ static void some_ack(struct neighbor *n, struct dmanic_ack *ack)
 	u32 class, i, nr = below(n, 8);
 
 	memset(ack, 0, sizeof(*ack));
-	ack->number = (u32)some_number(n);
+	ack->number = (u32)neighbor_number(n);
 	ack->echo = (u32)neighbor_random(n);
-	ack->held = (u32)some_number(n);
-	ack->window = (u32)some_number(n);
-	ack->duplicates = (u32)some_number(n);
+	ack->held = (u32)neighbor_number(n);
+	ack->window = (u32)neighbor_number(n);
+	ack->duplicates = (u32)neighbor_number(n);
 	ack->mtu = n->mtu;
 	for (class = 0; class < DMANIC_CLASSES; class++) {
-		ack->stream[class].next = some_number(n);
-		ack->stream[class].reject = some_number(n);
-		ack->stream[class].corrupt = some_number(n);
-		ack->stream[class].corrupt_units = below(n, 2) ? 0 : (u32)some_number(n);
+		ack->stream[class].next = neighbor_number(n);
+		ack->stream[class].reject = neighbor_number(n);
+		ack->stream[class].corrupt = neighbor_number(n);
+		ack->stream[class].corrupt_units = below(n, 2) ? 0 : (u32)neighbor_number(n);
 	}
 	ack->stream[below(n, DMANIC_CLASSES)].nr = nr;
 	for (i = 0; i < nr; i++) {
-		ack->range[i].after = (u32)some_number(n);
-		ack->range[i].length = (u32)some_number(n);
+		ack->range[i].after = (u32)neighbor_number(n);
+		ack->range[i].length = (u32)neighbor_number(n);
 	}
 }
 
@@ -150,23 +148,23 @@ static u32 make_ack(struct neighbor *n)
 
 static u32 make_test(struct neighbor *n)
 {
-	struct dmanic_tested tested = { (u32)some_number(n), (u32)some_number(n) };
+	struct dmanic_tested tested = { (u32)neighbor_number(n), (u32)neighbor_number(n) };
 	struct dmanic_test test = {
-		.number = (u32)some_number(n), .total = below(n, n->mtu - 64),
+		.number = (u32)neighbor_number(n), .total = below(n, n->mtu - 64),
 	};
 	u32 length;
 
 	if (!below(n, 2))
 		return dmanic_tested_encode(body(n), some_tag(n), &tested);
 	length = dmanic_test_encode(body(n), some_tag(n), &test);
-	fill(n, body(n) + length, test.total);
+	neighbor_fill(n, body(n) + length, test.total);
 	return length + test.total;
 }
 
 static u32 make_data(struct neighbor *n)
 {
 	struct dmanic_data data = {
-		.seq = some_number(n), .stamp = (u32)neighbor_random(n), .records = 1 + below(n, 4),
+		.seq = neighbor_number(n), .stamp = (u32)neighbor_random(n), .records = 1 + below(n, 4),
 	};
 	static const char name[DMANIC_WIRE_NAME] = "name";
 	bool told = !below(n, 4);
@@ -182,15 +180,15 @@ static u32 make_data(struct neighbor *n)
 		struct dmanic_record record = {
 			.type = (u8)(1 + below(n, DMANIC_RECORD_TYPES - 1)),
 			.flags = below(n, 4) ? 0 : (u8)neighbor_random(n),
-			.op = (u32)some_number(n),
-			.segment = (u32)some_number(n),
+			.op = (u32)neighbor_number(n),
+			.segment = (u32)neighbor_number(n),
 			.key = neighbor_random(n),
-			.offset = some_number(n),
-			.position = some_number(n),
-			.block = (u32)some_number(n),
-			.stride = some_number(n),
-			.value = some_number(n),
-			.opcode = (u8)some_number(n),
+			.offset = neighbor_number(n),
+			.position = neighbor_number(n),
+			.block = (u32)neighbor_number(n),
+			.stride = neighbor_number(n),
+			.value = neighbor_number(n),
+			.opcode = (u8)neighbor_number(n),
 			.name = name,
 		};
 
@@ -198,7 +196,7 @@ static u32 make_data(struct neighbor *n)
 		at = dmanic_record_encode(body(n), at, &record);
 		payload += dmanic_record_payload(&record);
 	}
-	fill(n, body(n) + at, payload);
+	neighbor_fill(n, body(n) + at, payload);
 	dmanic_data_end(body(n), at, (u8)(neighbor_random(n) | (told ? DMANIC_WIRE_TOLD : 0)),
 			some_tag(n), &data, payload);
 	dmanic_data_seal(body(n), NULL);
@@ -218,7 +216,7 @@ static u32 make_again(struct neighbor *n)
 }
 
 /* Some bytes are others, or it is of another length */
-static u32 spoil(struct neighbor *n, u32 length)
+u32 neighbor_spoil(struct neighbor *n, u32 length)
 {
 	u32 i, head, nr = below(n, 4);
 
@@ -256,15 +254,17 @@ static u64 some_counter(struct neighbor *n)
 		clock_gettime(CLOCK_REALTIME, &now);
 		return now.tv_sec * 1000000000ULL + now.tv_nsec;
 	default:
-		return some_number(n);
+		return neighbor_number(n);
 	}
 }
 
 /* Return: length of the frame of @length bytes with a proof, or @length: it has no room */
-static u32 prove(struct neighbor *n, u32 length)
+u32 neighbor_prove(struct neighbor *n, u32 length, u64 counter)
 {
 	u32 head = dmanic_wire_pull(body(n), length), payload;
-	struct dmanic_proof proof = { .from = source_of(n), .key_id = n->key_id };
+	struct dmanic_proof proof = {
+		.from = source_of(n), .key_id = n->key_id, .counter = counter,
+	};
 	struct dmanic_mac mac;
 
 	if (head < DMANIC_WIRE_COMMON || head > length)
@@ -280,7 +280,6 @@ static u32 prove(struct neighbor *n, u32 length)
 	payload = (u32)body(n)[6] << 8 | body(n)[7];
 	if (payload > length - head)
 		payload = length - head;
-	proof.counter = some_counter(n);
 	if (payload) {
 		dmanic_auth_begin_payload(&mac, &n->key, body(n), proof.counter);
 		dmanic_mac_add(&mac, body(n) + head + DMANIC_WIRE_AUTH_BYTES, payload);
@@ -290,36 +289,50 @@ static u32 prove(struct neighbor *n, u32 length)
 	return length + DMANIC_WIRE_AUTH_BYTES;
 }
 
-/* The next one, in n->out */
-void neighbor_make(struct neighbor *n)
+/* From this neighbour, to its victim */
+void neighbor_address(struct neighbor *n)
+{
+	memcpy(n->out.bytes, n->to, 6);
+	memcpy(n->out.bytes + 6, n->own, 6);
+	n->out.bytes[12] = ETHERTYPE >> 8;
+	n->out.bytes[13] = ETHERTYPE & 0xff;
+}
+
+/* A body of any kind. Return: its length */
+u32 neighbor_kind(struct neighbor *n)
 {
 	static u32 (*const kinds[])(struct neighbor *n) = {
 		make_bytes, make_hello, make_control, make_ack, make_test, make_data,
 		make_again, make_again, make_again,
 	};
+
+	return kinds[below(n, sizeof(kinds) / sizeof(*kinds))](n);
+}
+
+/* The next one, in n->out */
+void neighbor_make(struct neighbor *n)
+{
 	u32 length;
 
 	memset(n->out.bytes, 0, ETHERNET);
-	length = kinds[below(n, sizeof(kinds) / sizeof(*kinds))](n);
+	length = neighbor_kind(n);
 	/*
 	 * Where a heard one was from is kept, sometimes; the node's own address seldom, for
 	 * a bridge that learns it takes all to that node away from it for a while.
 	 */
-	if (!n->out.bytes[12] || below(n, memcmp(n->out.bytes + 6, n->to, 6) ? 2 : 64)) {
-		memcpy(n->out.bytes, n->to, 6);
-		memcpy(n->out.bytes + 6, n->own, 6);
-	}
+	if (!n->out.bytes[12] || below(n, memcmp(n->out.bytes + 6, n->to, 6) ? 2 : 64))
+		neighbor_address(n);
 	if (!below(n, 16))
 		memset(n->out.bytes, 0xff, 6);
 	if (!below(n, 32))
-		fill(n, n->out.bytes + 6, 6);
+		neighbor_fill(n, n->out.bytes + 6, 6);
 	n->out.bytes[12] = ETHERTYPE >> 8;
 	n->out.bytes[13] = ETHERTYPE & 0xff;
 	if (below(n, 4))
-		length = spoil(n, length);
+		length = neighbor_spoil(n, length);
 	/* What was heard is proven already */
 	if (n->key_id && below(n, 4))
-		length = prove(n, length);
+		length = neighbor_prove(n, length, some_counter(n));
 	n->out.length = ETHERNET + (length < n->mtu ? length : n->mtu);
 }
 
@@ -332,7 +345,7 @@ void neighbor_enlarge(struct neighbor *n, struct gso_header *header)
 	u32 head, length = n->out.length - ETHERNET, more;
 
 	more = below(n, DMANIC_WIRE_FRAME_MAX - length);
-	fill(n, body(n) + length, more);
+	neighbor_fill(n, body(n) + length, more);
 	length += more;
 	n->out.length = ETHERNET + length;
 	head = dmanic_wire_pull(body(n), length);
@@ -343,7 +356,7 @@ void neighbor_enlarge(struct neighbor *n, struct gso_header *header)
 	}
 	header->type = types[below(n, sizeof(types))];
 	header->flags = GSO_CHECKSUM;
-	header->size = (u16)(below(n, 8) ? 500 + below(n, 1000) : some_number(n));
+	header->size = (u16)(below(n, 8) ? 500 + below(n, 1000) : neighbor_number(n));
 	/* Where theirs are, else the kernel takes none: behind a head of IP */
 	header->checksum[0] = (u16)(ETHERNET + 40 + below(n, 32));
 	header->checksum[1] = header->type == GSO_UDP_L4 || header->type == GSO_UDP ? 6 : 16;

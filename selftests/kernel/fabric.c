@@ -516,7 +516,7 @@ static void put_crc(struct request *request, const struct fault *fault)
 }
 
 /* Fabrics do not see each other: each has an EtherType of its own */
-static int fabric_add_ether(const struct fabric *added, const char *letter)
+static int fabric_add_ether(const struct fabric *added, const char *letter, __u64 dead_ns)
 {
 	uint16_t type = 0xa000 + getpid() % 2000 * 4 + (*letter ? *letter - 'a' + 1 : 0);
 	char name[DMANIC_NAME_MAX], netdev[DMANIC_NAME_MAX];
@@ -534,8 +534,7 @@ static int fabric_add_ether(const struct fabric *added, const char *letter)
 		mnl_attr_put_strz(request.header, DMANIC_A_FABRIC, added->prefix);
 		mnl_attr_put_u32(request.header, DMANIC_A_NODE, i);
 		mnl_attr_put_u16(request.header, DMANIC_A_ETHERTYPE, type);
-		mnl_attr_put_u64(request.header, DMANIC_A_DEAD_NS,
-				 added->dead_ns ?: slow_ns(2000));
+		mnl_attr_put_u64(request.header, DMANIC_A_DEAD_NS, dead_ns);
 		mnl_attr_put_strz(request.header, DMANIC_A_NETDEV,
 				  netdev_of(i, netdev, sizeof(netdev)));
 		put_crc(&request, &fault);
@@ -548,6 +547,13 @@ static int fabric_add_ether(const struct fabric *added, const char *letter)
 	return ret;
 }
 
+static void fabric_called(struct fabric *added, const char *letter, unsigned int nodes)
+{
+	snprintf(added->prefix, sizeof(added->prefix), "t%d%s_", getpid(),
+		 letter);
+	added->nodes = nodes;
+}
+
 /* @letter tells fabrics of one process apart. */
 int fabric_add(struct fabric *added, const char *letter, unsigned int nodes,
 	       const struct model *model)
@@ -557,11 +563,9 @@ int fabric_add(struct fabric *added, const char *letter, unsigned int nodes,
 
 	if (model && fabric_on_netdevs())
 		SKIP("only a loop link has a model");
-	snprintf(added->prefix, sizeof(added->prefix), "t%d%s_", getpid(),
-		 letter);
-	added->nodes = nodes;
+	fabric_called(added, letter, nodes);
 	if (fabric_on_netdevs())
-		return fabric_add_ether(added, letter);
+		return fabric_add_ether(added, letter, slow_ns(2000));
 	request_begin(&request, DMANIC_GENL_CMD_DEV_NEW, 0);
 	mnl_attr_put_strz(request.header, DMANIC_A_TYPE, "loop");
 	mnl_attr_put_strz(request.header, DMANIC_A_NAME, added->prefix);
@@ -603,6 +607,17 @@ void fabric_make(struct fabric *made, const char *letter, unsigned int nodes,
 
 	if (ret)
 		FAIL("cannot make a loop fabric: %s", strerror(-ret));
+}
+
+void fabric_make_patient(struct fabric *made, const char *letter, unsigned int nodes,
+			 __u64 dead_ns)
+{
+	int ret;
+
+	fabric_called(made, letter, nodes);
+	ret = fabric_add_ether(made, letter, dead_ns);
+	if (ret)
+		FAIL("cannot make a fabric on network devices: %s", strerror(-ret));
 }
 
 /* @name has room for DMANIC_NAME_MAX */

@@ -22,7 +22,6 @@
 struct fabric {
 	char prefix[DMANIC_NAME_MAX];
 	unsigned int nodes;
-	__u64 dead_ns;	/* of nodes on network devices, set before fabric_make(); zero: 2 s */
 };
 
 /* Zero and NULL mean: do not mention it to the driver */
@@ -101,6 +100,9 @@ unsigned int device_dump(const char *prefix, struct device *devices,
 
 void fabric_make(struct fabric *made, const char *letter, unsigned int nodes,
 		 const struct model *model);
+/* Nodes on network devices, which take each other for dead after so long, not after 2 s */
+void fabric_make_patient(struct fabric *made, const char *letter, unsigned int nodes,
+			 __u64 dead_ns);
 /*
  * Operations of each node take so much longer from now on: by its model, or frames to it are
  * late, but not by more than a node waits for; with 5 s and more they do not arrive until it

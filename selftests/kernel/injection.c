@@ -163,7 +163,21 @@ void counts_expect(const struct node *node, const struct segment *target,
 			     strerror(-ret));
 }
 
-/* 0 or -errno as told, 1 when nothing was told */
+/* What is told of a list in the end; mnl_cb_run() does not look at it */
+static int told_last(const void *buffer, ssize_t length)
+{
+	const struct nlmsghdr *header = buffer;
+	int last = (int)length, ret = 0;
+
+	for (; mnl_nlmsg_ok(header, last); header = mnl_nlmsg_next(header, &last)) {
+		if (header->nlmsg_type == NLMSG_DONE &&
+		    mnl_nlmsg_get_payload_len(header) >= sizeof(ret))
+			memcpy(&ret, mnl_nlmsg_get_payload(header), sizeof(ret));
+	}
+	return ret;
+}
+
+/* 0 or -errno as told, 1 when the answer was lost, which is told, too */
 static int send_armed(int control, unsigned int nth, int bus, const struct nlmsghdr *header,
 		      mnl_cb_t callback, void *data, bool *injected)
 {
@@ -179,12 +193,16 @@ static int send_armed(int control, unsigned int nth, int bus, const struct nlmsg
 	*injected = injection_disarm(control);
 	while (ret == 1) {
 		length = mnl_socket_recvfrom(socket, buffer, sizeof(buffer));
-		if (length <= 0)
+		if (length <= 0) {
+			EXPECT_EQ(errno, ENOBUFS);
 			break;
+		}
 		ret = mnl_cb_run(buffer, length, 0, mnl_socket_get_portid(socket), callback,
 				 data);
 		if (ret < 0)
 			ret = -errno;
+		else if (!ret)
+			ret = told_last(buffer, length);
 	}
 	mnl_socket_close(socket);
 	return ret;

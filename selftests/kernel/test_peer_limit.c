@@ -140,8 +140,7 @@ FIXTURE_SETUP(peers)
 {
 	if (!fabric_on_netdevs())
 		SKIP("only links over network devices have to find nodes");
-	self->own.dead_ns = slow_ns(60000);
-	fabric_make(&self->own, "a", 3, NULL);
+	fabric_make_patient(&self->own, "a", 3, slow_ns(60000));
 	node_allow(&self->own, 0);
 	self->real = node_open(&self->own, 1);
 	self->target = segment_make(&self->real, 4096);

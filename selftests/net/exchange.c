@@ -15,20 +15,21 @@
 #include "tools/common/size.h"
 
 static const char usage[] =
-"usage: nicrun -n RANKS exchange every|flood|watch|change|overtake|reach [OPTION...]\n"
+"usage: nicrun -n RANKS exchange every|flood|watch|change|overtake|reach|trust [OPTION...]\n"
 "every: each rank writes to, reads from and counts at each other one; all bytes\n"
 "are compared. flood: all ranks write to rank 0. watch: rank 0 writes to the\n"
 "others until an operation fails. change: rank 1 writes to rank 0 what it changes.\n"
 "overtake: rank 1 writes to rank 0 and asks it for something, which has to be faster.\n"
 "reach: one rank, alone, connects to --nodes nodes at once, the first of which is --to,\n"
-"and prints why it could not.\n"
+"and prints why it could not. trust: one rank, alone, asks the node --to for operations\n"
+"of all kinds, however it answers.\n"
 "\n"
 "  --bytes SIZE   of an operation (64k)\n"
 "  --depth N      operations under way (16)\n"
 "  --poll-thread  moves what is posted, without a call of the driver, if there may be one more\n"
 "  --rounds N     of every (4)\n"
-"  --time TIME    of flood and change (1s)\n"
-"  --to NODE      of reach (1)\n"
+"  --time TIME    of flood, change and trust (1s)\n"
+"  --to NODE      of reach and trust (1)\n"
 "  --nodes N      of reach (1)\n"
 "  --wait TIME    longest wait for other ranks (60s)\n";
 
@@ -165,7 +166,7 @@ static void options(struct exchange *x, int argc, char **argv)
 		wrong_usage("say what to do, in one word");
 }
 
-static void make_queue(struct exchange *x)
+void exchange_queue(struct exchange *x)
 {
 	struct nic_queue_options options = {
 		.size = sizeof(options), .entries = 1024,
@@ -189,7 +190,7 @@ int main(int argc, char **argv)
 	} jobs[] = {
 		{ "every", every_run }, { "flood", flood_run }, { "watch", watch_run },
 		{ "change", change_run }, { "overtake", overtake_run },
-		{ "reach", reach_run },
+		{ "reach", reach_run }, { "trust", trust_run },
 	};
 	struct exchange x = {
 		.to = 1, .nodes = 1, .bytes = 65536, .depth = 16, .rounds = 4,
@@ -206,9 +207,9 @@ int main(int argc, char **argv)
 	must(&x, nic_team_init(x.ctx, x.wait_ns, &x.team), "join");
 	x.rank = nic_team_rank(x.team);
 	x.size = nic_team_size(x.team);
-	if (x.size < 2 && jobs[i].run != reach_run)
+	if (x.size < 2 && jobs[i].run != reach_run && jobs[i].run != trust_run)
 		die(&x, "needs two ranks at least: nicrun -n 2 …");
-	make_queue(&x);
+	exchange_queue(&x);
 	jobs[i].run(&x);
 	nic_queue_destroy(x.queue);
 	nic_team_finalize(x.team);

@@ -31,12 +31,12 @@
  * @rank: which it is
  * @size: how many there are
  * @queue: to all others
- * @to: node, for reach.c, the first of them
+ * @to: node, for trust.c, or for reach.c the first of them
  * @nodes: how many, for reach.c
  * @bytes: of an operation
  * @depth: operations under way
  * @rounds: how often, for every.c
- * @time_ns: how long, for flood.c and change.c
+ * @time_ns: how long, for flood.c, change.c and trust.c
  * @wait_ns: longest wait for others
  * @poll_thread: moves what is posted
  */
@@ -66,6 +66,9 @@ void must(const struct exchange *x, int ret, const char *what);
 /* All ranks are there */
 void meet(const struct exchange *x);
 
+/* A queue anew, in x->queue */
+void exchange_queue(struct exchange *x);
+
 /* Memory that the others find by @tag */
 char *share(const struct exchange *x, uint64_t bytes, unsigned int rights,
 	    const char *tag, struct nic_segment **segment);
@@ -82,5 +85,6 @@ void watch_run(struct exchange *x);
 void change_run(struct exchange *x);
 void overtake_run(struct exchange *x);
 void reach_run(struct exchange *x);
+void trust_run(struct exchange *x);
 
 #endif /* EXCHANGE_H */

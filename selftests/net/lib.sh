@@ -193,6 +193,41 @@ attacked() { # COMMAND...
 	return $status
 }
 
+# A program of node 0 that asks node 9 for all kinds of things, again and again
+trusting() {
+	rm -f /tmp/trusted /tmp/trust
+	while [ ! -e /tmp/trusted ]; do
+		nicrun -n 1 -- ip netns exec n0 exchange trust --to 9 --time 5s >>/tmp/trust 2>&1 ||
+			{ cat /tmp/trust; return 1; }
+	done
+}
+
+# Node 9 is hostile, but it is a node: most of what it says is looked at to the end. Who trusts
+# it does not crash, and all others do not notice; more words go to the neighbour
+member_disturbs_nobody() { # FRAMES [WORD...]
+	local before came dropped refused status=0 truster
+	came=$(came_from_neighbor)
+	dropped=$(counted 0 dropped)
+	refused=$(counted 0 refused)
+	before="$(counted 1 deaths) $(counted 1 restarts)"
+	trusting &
+	truster=$!
+	attacked neighbor 2 0 --member 9 --frames "$@" || status=1
+	touch /tmp/trusted
+	wait $truster || status=1
+	most_came "$came" || status=1
+	dropped=$(($(counted 0 dropped) - dropped))
+	refused=$(($(counted 0 refused) - refused))
+	echo "note: $dropped of them dropped, $refused operations refused"
+	awk '{ times += $2; well += $4; all += $6 }
+		END { print "note: connected " times " times, " well " of " all " operations went well" }' /tmp/trust
+	[ "$(counted 1 deaths) $(counted 1 restarts)" = "$before" ] ||
+		{ echo "node 1: before $before"; in_n 1 nicctl stats nic1; status=1; }
+	[ $dropped -lt $(($(frames_sent) / 2)) ] && [ $refused -gt $(($(frames_sent) / 200)) ] ||
+		{ echo "most of them came to nothing"; status=1; }
+	return $status
+}
+
 # What "nicctl --json dev show" says on standard input: how many counts of what programs have
 # are not zero. Nothing, and fails, when a device does not tell all of them
 kinds_in_use() {

@@ -435,6 +435,7 @@ static void options(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static struct program program;
+	uint64_t known;
 	uint32_t fresh;
 	double began;
 
@@ -442,11 +443,13 @@ int main(int argc, char **argv)
 	setlinebuf(stdout);
 	grow_seed(fuzz.seed);
 	begin();
-	began = seconds();
 	if (fuzz.replay)
 		load(fuzz.replay, &program);
 	else
 		load_all();
+	known = fuzz.programs;
+	/* What is known takes its time, whatever is left for what is new */
+	began = seconds();
 	while ((!fuzz.wanted || fuzz.calls < fuzz.wanted) &&
 	       (fuzz.seconds <= 0 || seconds() - began < fuzz.seconds)) {
 		if (!fuzz.replay)
@@ -457,8 +460,9 @@ int main(int argc, char **argv)
 	}
 	if (tainted())
 		bad("the kernel complained: dmesg tells; it was one of the last programs", &program);
-	printf("%llu calls, %llu programs, %u kept, %u places reached, %.0f s\n",
-	       (unsigned long long)fuzz.calls, (unsigned long long)fuzz.programs, fuzz.nr_kept,
+	printf("%llu calls, %llu programs, %llu of them new, %u kept, %u places reached, %.0f s\n",
+	       (unsigned long long)fuzz.calls, (unsigned long long)fuzz.programs,
+	       (unsigned long long)(fuzz.programs - known), fuzz.nr_kept,
 	       cover_count(fuzz.reached), seconds() - began);
 	return 0;
 }
