@@ -250,27 +250,26 @@ static int refuse(struct neighbor *n, u32 node)
 /* ---- many nodes ---- */
 
 #define CROWD_FIRST	100000UL	/* node id */
-#define CROWD_WAIT_MS	20
+#define INIT_WAIT_MS	20
 #define CROWD_TRIES	2U
 
-/* Return: the tag that the victim wants to hear; 0: it does not answer */
-static u64 crowd_answer(struct neighbor *n, u64 tag)
+/* The answer to an INIT with that tag; false: there is none */
+bool neighbor_answered(struct neighbor *n, u64 tag, struct dmanic_hello *hello)
 {
 	struct frame *answer = &n->heard[0];
-	struct dmanic_hello hello;
 	struct dmanic_head head;
 
-	while (neighbor_hear(n, CROWD_WAIT_MS, answer)) {
+	while (neighbor_hear(n, INIT_WAIT_MS, answer)) {
 		const u8 *frame = answer->bytes + ETHERNET;
 		u32 length = answer->length - ETHERNET;
 
 		if (!memcmp(answer->bytes, n->own, 6) &&
 		    !dmanic_head_decode(frame, length, length, &head) &&
 		    head.type == DMANIC_WIRE_ANSWER && head.tag == tag &&
-		    !dmanic_hello_decode(frame, &head, &hello))
-			return hello.tag;
+		    !dmanic_hello_decode(frame, &head, hello))
+			return true;
 	}
-	return 0;
+	return false;
 }
 
 /* A name that there is not: who asks is told so again and again, until he says he heard */
@@ -294,21 +293,19 @@ static void crowd(struct neighbor *n, u32 first, u32 nodes)
 	struct dmanic_hello hello = {
 		.incarnation = 1, .mtu = n->mtu, .operations = 64, .version_min = 1,
 		.version_max = 1, .window = 65536,
-	};
+	}, answer;
 	u32 i, connected = 0;
-	u64 tag;
 
 	for (i = 0; i < CROWD_TRIES * nodes && connected < nodes; i++) {
 		/* Who is not answered asks again */
 		hello.node = first + connected;
 		hello.tag = 1 + neighbor_random(n) / 2;
 		send_own(n, dmanic_hello_encode(body(n), DMANIC_WIRE_INIT, 0, 0, &hello));
-		tag = crowd_answer(n, hello.tag);
-		if (!tag)
+		if (!neighbor_answered(n, hello.tag, &answer))
 			continue;
 		send_own(n, dmanic_hello_encode(body(n), DMANIC_WIRE_ANSWER,
-						  DMANIC_WIRE_DONE, tag, &hello));
-		crowd_ask(n, tag);
+						  DMANIC_WIRE_DONE, answer.tag, &hello));
+		crowd_ask(n, answer.tag);
 		connected++;
 	}
 	printf("%u of %u connected\n", connected, i);

@@ -81,6 +81,7 @@ static inline u8 *body(struct neighbor *n)
 /* neighbor.c */
 bool neighbor_hear(struct neighbor *n, int wait_ms, struct frame *frame);
 bool neighbor_send(struct neighbor *n, const struct gso_header *header);
+bool neighbor_answered(struct neighbor *n, u64 tag, struct dmanic_hello *hello);
 
 /* neighbor_frames.c */
 u64 neighbor_random(struct neighbor *n);

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "selftests/fuzz/neighbor.h"
 
@@ -19,7 +18,6 @@
 #define WINDOW		(1U << 20)
 #define LENGTH		(1U << 20)	/* of what it pretends to have */
 #define ASKED		64U
-#define ANSWER_MS	20
 #define SILENT		512U	/* frames with no answer to any */
 #define STUCK		128U	/* ACKs that tell nothing new: what it said cannot be done */
 #define RECORDS		4U
@@ -218,25 +216,6 @@ static u32 hear(struct neighbor *n, struct member *m, const struct frame *heard)
 
 /* ---- a connection ---- */
 
-/* Of the answer to its INIT; false: there is none */
-static bool answered(struct neighbor *n, struct member *m, struct dmanic_hello *hello)
-{
-	struct frame *answer = &n->heard[n->nr_heard % HEARD];
-	struct dmanic_head head;
-
-	while (neighbor_hear(n, ANSWER_MS, answer)) {
-		const u8 *frame = answer->bytes + ETHERNET;
-		u32 length = answer->length - ETHERNET;
-
-		if (!memcmp(answer->bytes, n->own, 6) &&
-		    !dmanic_head_decode(frame, length, length, &head) &&
-		    head.type == DMANIC_WIRE_ANSWER && head.tag == m->tag &&
-		    !dmanic_hello_decode(frame, &head, hello))
-			return true;
-	}
-	return false;
-}
-
 static void connect_anew(struct neighbor *n, struct member *m)
 {
 	struct member fresh = {
@@ -256,7 +235,7 @@ static void connect_anew(struct neighbor *n, struct member *m)
 	*m = fresh;
 	n->tag = 0;
 	say(n, m, dmanic_hello_encode(body(n), DMANIC_WIRE_INIT, 0, 0, &own));
-	if (!answered(n, m, &other))
+	if (!neighbor_answered(n, m->tag, &other))
 		return;
 	m->to = n->tag = other.tag;
 	m->features = own.features & other.features;
