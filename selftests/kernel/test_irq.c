@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -521,7 +522,8 @@ TEST_F(irq, many_at_once_wake_as_few_times_as_frames)
 	__u64 one = 0, many = 0;
 	unsigned int try;
 
-	if (!fabric_on_netdevs())
+	/* A node raises its own ones with no lock held */
+	if (!fabric_on_netdevs() || getenv("DMANIC_ALONE"))
 		SKIP("without frames each wakes who waits for it");
 	watch(&self->irq);
 	for (try = 0; try < TRIES; try++) {
