@@ -25,13 +25,11 @@
 /**
  * struct asked - what the victim wants to know
  * @record: as it came
- * @class: of its stream
  * @told: bytes of a READ
  * @done: it was
  */
 struct asked {
 	struct dmanic_record record;
-	u8 class;
 	u64 told;
 	bool done;
 };
@@ -39,7 +37,6 @@ struct asked {
 /**
  * struct member - a connection
  * @node: id
- * @victim: the other one's
  * @incarnation: goes up with each
  * @tag: its own
  * @to: the victim's; 0: there is no connection
@@ -62,7 +59,6 @@ struct asked {
  */
 struct member {
 	u32 node;
-	u32 victim;
 	u64 incarnation;
 	u64 tag;
 	u64 to;
@@ -133,7 +129,7 @@ static void hear_ack(struct neighbor *n, struct member *m, const struct dmanic_a
 	}
 }
 
-static void hear_record(struct member *m, const struct dmanic_record *record, u8 class)
+static void hear_record(struct member *m, const struct dmanic_record *record)
 {
 	switch (record->type) {
 	case DMANIC_RECORD_READ:
@@ -141,12 +137,10 @@ static void hear_record(struct member *m, const struct dmanic_record *record, u8
 	case DMANIC_RECORD_LOOKUP:
 	case DMANIC_RECORD_WRITE:
 	case DMANIC_RECORD_STRIDED:
-		m->asked[m->nr_asked++ % ASKED] = (struct asked) {
-			.record = *record, .class = class,
-		};
+		m->asked[m->nr_asked++ % ASKED] = (struct asked) { .record = *record };
 		break;
 	case DMANIC_RECORD_FOUND:
-		/* Of what was asked for under that number, see add_lookup() */
+		/* Of what was asked for under that number, see some_lookup() */
 		m->place[record->op % 2] = *record;
 		break;
 	}
@@ -172,7 +166,7 @@ static void hear_data(struct neighbor *n, struct member *m, const u8 *frame,
 			return;
 		/* What came twice is answered once */
 		if (end >= m->end[class])
-			hear_record(m, &record, class);
+			hear_record(m, &record);
 		end += dmanic_record_units(&record);
 	}
 	if (end > m->end[class])
@@ -220,13 +214,12 @@ static void connect_anew(struct neighbor *n, struct member *m)
 {
 	struct member fresh = {
 		.node = m->node,
-		.victim = m->victim,
 		.incarnation = m->incarnation + 1,
 		.connections = m->connections,
 		.tag = 1 + neighbor_random(n) / 2,
 	};
 	struct dmanic_hello own = {
-		.node = m->node, .to = m->victim, .incarnation = fresh.incarnation,
+		.node = m->node, .to = 0, .incarnation = fresh.incarnation,
 		.tag = fresh.tag, .mtu = n->mtu, .operations = OPERATIONS,
 		.features = below(n, 4) ? 0 : DMANIC_WIRE_PAYLOAD_CRC,
 		.version_min = 1, .version_max = 1, .window = WINDOW,
@@ -521,7 +514,7 @@ static u32 make(struct neighbor *n, struct member *m)
 }
 
 /**
- * neighbor_member() - be a node
+ * neighbor_member() - be a node; the victim is node 0
  * @n: the device
  * @node: its id
  * @frames: at most so many; 0: no end

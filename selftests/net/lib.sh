@@ -193,9 +193,8 @@ attacked() { # COMMAND...
 	return $status
 }
 
-# A program of node 0 that asks node 9 for all kinds of things, again and again
+# A program of node 0 that asks node 9 for all kinds of things, until there is /tmp/trusted
 trusting() {
-	rm -f /tmp/trusted /tmp/trust
 	while [ ! -e /tmp/trusted ]; do
 		nicrun -n 1 -- ip netns exec n0 exchange trust --to 9 --time 5s >>/tmp/trust 2>&1 ||
 			{ cat /tmp/trust; return 1; }
@@ -210,6 +209,7 @@ member_disturbs_nobody() { # FRAMES [WORD...]
 	dropped=$(counted 0 dropped)
 	refused=$(counted 0 refused)
 	before="$(counted 1 deaths) $(counted 1 restarts)"
+	rm -f /tmp/trusted /tmp/trust
 	trusting &
 	truster=$!
 	attacked neighbor 2 0 --member 9 --frames "$@" || status=1
