@@ -574,13 +574,13 @@ static void env_event(struct dmanic_peer *peer, enum dmanic_peer_event event)
 	if (event == DMANIC_PEER_RIVAL &&
 	    peer_rival_again(ep ? &ep->rival_at : &en->rival_at))
 		return;
-	if (event == DMANIC_PEER_FOUND)
-		ep->check = true;
-	else if (event == DMANIC_PEER_LOST || event == DMANIC_PEER_RESTARTED)
-		peer_died(ep);
 	if (!ep) {
 		__set_bit(event, &en->events);
 	} else {
+		if (event == DMANIC_PEER_FOUND)
+			ep->check = true;
+		else if (event == DMANIC_PEER_LOST || event == DMANIC_PEER_RESTARTED)
+			peer_died(ep);
 		/* Of two that undo each other the last one is told */
 		if (event == DMANIC_PEER_DEGRADED)
 			__clear_bit(DMANIC_PEER_RESTORED, &ep->events);

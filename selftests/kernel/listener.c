@@ -125,7 +125,7 @@ int listener_next(struct listener *listener, struct device *event)
 struct heard listener_hear(struct listener *listener)
 {
 	struct heard heard = { .lost = false };
-	struct device event;
+	struct device event = {};
 	int ret;
 
 	do {

@@ -209,6 +209,7 @@ static void check_schedule(const struct nic_tile_grid *grid,
 	unsigned int d;
 	int64_t found;
 
+	ASSERT(grid->nranks > 0);
 	ASSERT_EQ(nic_grid_count_steps(grid, schedule, &steps), 0);
 	for (rank = 0; rank < grid->nranks; rank++) {
 		ASSERT_EQ(nic_grid_get_last(grid, schedule, rank, &last), 0);
@@ -224,13 +225,14 @@ static void check_schedule(const struct nic_tile_grid *grid,
 						    (uint64_t)found, &k), 0);
 			ASSERT_EQ(k, step);
 			for (d = 0; d < grid->ndims; d++) {
-				nic_grid_get_neighbors(grid, rank, d, &prev,
-						       &next);
+				ASSERT_EQ(nic_grid_get_neighbors(grid, rank, d,
+								 &prev, &next), 0);
 				if (prev < 0)
 					continue;
-				nic_grid_get_step(grid, schedule,
-						  (uint32_t)prev,
-						  (uint64_t)found, &from);
+				ASSERT_EQ(nic_grid_get_step(grid, schedule,
+							    (uint32_t)prev,
+							    (uint64_t)found,
+							    &from), 0);
 				ASSERT_EQ(from + lag, step);
 			}
 		}

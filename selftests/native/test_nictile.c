@@ -336,8 +336,9 @@ TEST(fit__tells_what_is_not_measurable)
 
 TEST(files__are_opened_first_and_labelled)
 {
-	char path[] = "/tmp/test_nictile.XXXXXX", line[512];
+	static char path[] = "/tmp/test_nictile.XXXXXX";
 	unsigned int labels = 0, plain = 0;
+	char line[512];
 	struct report *report;
 	int fd = mkstemp(path);
 	FILE *file;

@@ -56,6 +56,7 @@ TEST(plan__fabrics)
 TEST(plan__refused)
 {
 	char many[1024] = "dev add";
+	size_t at = strlen(many);
 	int i;
 
 	refused("dev", 1, "a command is missing: add, set, del");
@@ -74,8 +75,8 @@ TEST(plan__refused)
 		"unknown keyword \"failed\"");
 	refused("dev add a type loop nodes 1\ndev add a type loop nodes 1", 2,
 		"fabric a is there twice, first in line 1");
-	for (i = 0; i < 80; i++)
-		strcat(many, " x");
+	for (i = 0; i < 80; i++, at += 2)
+		memcpy(many + at, " x", sizeof(" x"));
 	refused(many, 1, "more than 63 words");
 }
 

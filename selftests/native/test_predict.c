@@ -100,7 +100,7 @@ TEST(predict__overlap_pays_the_constant_of_the_longer)
 	step = predict_time(&prediction, NIC_TILE_OVERLAP, DIMZ) / 9;
 	EXPECT_NEAR(step, 124.4e-6 + 5e-6 + 736e-9 * DIMZ, 1e-12);
 	step = predict_time(&prediction, NIC_TILE_OVERLAP, 16) /
-	       (8 + DIMZ / 16);
+	       (8 + DIMZ / 16.0);
 	EXPECT_NEAR(step, 124.4e-6 + 30e-6 + 320e-9 * 16, 1e-12);
 	EXPECT_NEAR(overhead(NIC_TILE_NONOVERLAP), 159.4e-6, TINY);
 	/* A transfer that begins before the poster is back takes from it. */
@@ -159,7 +159,7 @@ TEST(predict__refuses_what_has_no_prediction)
 /* Steps times the time of one, both as printed in Documentation/tile.rst */
 TEST(predict__times_of_both_schedules)
 {
-	double tiles = DIMZ / 512;
+	double tiles = DIMZ / 512.0;
 
 	begin();
 	ASSERT_EQ(run(), 0);

@@ -478,6 +478,7 @@ TEST(handshake__frames_to_an_attempt_that_went_on_are_lost)
 	for (i = 0; i < pair[1].nr_sent; i++) {
 		if (pair_type(1, i) != DMANIC_WIRE_DATA)
 			continue;
+		free(old.bytes);
 		old = pair[1].sent[i];
 		old.bytes = malloc(old.length);
 		memcpy(old.bytes, pair[1].sent[i].bytes, old.length);

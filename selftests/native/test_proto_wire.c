@@ -737,7 +737,7 @@ TEST(wire__cuttable)
 	u32 at, i, length;
 
 	for (i = 0; i < sizeof(samples) / sizeof(*samples); i++) {
-		length = frame_of(&samples[i]);
+		frame_of(&samples[i]);
 		EXPECT_EQ(dmanic_frame_cuttable(frame, &head),
 			  dmanic_record_data(samples[i].type));
 		at = dmanic_record_encode(frame, dmanic_data_begin(frame, false), &samples[0]);

@@ -149,10 +149,11 @@ void change_run(struct exchange *x)
 {
 	struct change c = { .x = x };
 	struct nic_segment *segment;
+	const bool target = !x->rank;
 	char *memory = NULL;
 
 	x->bytes = (x->bytes + 7) / 8 * 8;
-	if (!x->rank) {
+	if (target) {
 		memory = share(x, 2 * x->bytes + 8, NIC_WRITE, "change", &segment);
 	} else if (x->rank == 1) {
 		must(x, nic_segment_alloc(x->ctx, 2 * x->bytes, &c.from), "make a segment");

@@ -325,7 +325,8 @@ static void compare(struct every *e, const char *what, const char *slot,
 static void compare_all(struct every *e, unsigned int round)
 {
 	struct exchange *x = e->x;
-	uint64_t each = (uint64_t)x->size * (x->size + 1) / 2 - (x->rank + 1), count;
+	uint64_t each = (uint64_t)x->size * (x->size + 1) / 2 - (x->rank + 1);
+	uint64_t count, wanted = each * (round + 1);
 	unsigned int i;
 
 	for (i = 0; i < x->size; i++) {
@@ -335,10 +336,9 @@ static void compare_all(struct every *e, unsigned int round)
 		compare(e, "read from", e->got + i * e->slot, i, round);
 	}
 	memcpy(&count, e->inbox + COUNT_AT, sizeof(count));
-	if (count != each * (round + 1))
+	if (count != wanted)
 		die(x, "round %u: the count is %llu, not %llu", round,
-		    (unsigned long long)count,
-		    (unsigned long long)(each * (round + 1)));
+		    (unsigned long long)count, (unsigned long long)wanted);
 }
 
 void every_run(struct exchange *x)
@@ -360,6 +360,9 @@ void every_run(struct exchange *x)
 		compare_all(&e, round);
 		meet(x);
 	}
+	free(e.to_inbox);
+	free(e.to_outbox);
+	free(e.to_irq);
 	if (!x->rank)
 		printf("%u ranks, %u rounds of %llu bytes: all as it should be\n", x->size,
 		       x->rounds, (unsigned long long)x->bytes);

@@ -185,12 +185,13 @@ void flood_run(struct exchange *x)
 {
 	struct flood f = { .x = x, .results = slots_of(x, x->size) };
 	struct nic_segment *segment;
+	const bool target = !x->rank;
 	char *memory = NULL;
 
 	f.turns = calloc(x->depth, sizeof(*f.turns));
 	if (!f.turns)
 		die(x, "out of memory");
-	if (!x->rank) {
+	if (target) {
 		memory = share(x, f.results + x->size * result_bytes(x),
 			       NIC_WRITE, "flood", &segment);
 	} else {
@@ -201,7 +202,7 @@ void flood_run(struct exchange *x)
 		     "find rank 0");
 	}
 	meet(x);
-	if (x->rank) {
+	if (!target) {
 		double rate = pour(&f);
 
 		meet(x);
@@ -210,7 +211,7 @@ void flood_run(struct exchange *x)
 		meet(x);
 	}
 	meet(x);
-	if (!x->rank) {
+	if (target) {
 		check(&f, memory);
 		print(&f, memory);
 	}

@@ -162,6 +162,7 @@ static void check_step(const struct nest *nest,
 	int prev, next;
 	unsigned int d;
 
+	ASSERT_TRUE(nest->grid.ndims <= ARRAY_SIZE(plane) + 1);
 	ASSERT_EQ(step->k, nest->next);
 	ASSERT_EQ(step->first, step->k * height);
 	ASSERT_EQ(step->count, nest->count[2] - step->first < height ?

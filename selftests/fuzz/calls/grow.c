@@ -302,7 +302,7 @@ static void make_numbers(const struct there *there, struct call *call)
 
 static bool is_given(const struct there *there)
 {
-	return memchr(there->given, true, sizeof(there->given));
+	return memchr(there->given, 1, sizeof(there->given));
 }
 
 /* A kind that the call takes and there is none of, or KINDS */
@@ -430,6 +430,8 @@ static void change_number(struct program *program)
 
 	for (i = 0; i < program->nr; i++)
 		at += call_args(&calls[program->call[i].which]);
+	if (!at)
+		return;
 	at = grow_below(at);
 	for (i = 0; at >= call_args(&calls[program->call[i].which]); i++)
 		at -= call_args(&calls[program->call[i].which]);

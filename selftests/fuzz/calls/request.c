@@ -435,7 +435,7 @@ static uint16_t any_of(struct request *request, uint64_t bits)
 static void put_all(struct request *request, uint64_t which, enum odd odd)
 {
 	static const uint8_t zero[40];
-	uint16_t at = any_of(request, which), type;
+	unsigned int at = any_of(request, which), type;
 
 	if (odd == ODD_MORE)
 		which |= BIT(next(request) % (DMANIC_A_MAX + 2));
