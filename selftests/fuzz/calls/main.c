@@ -23,6 +23,7 @@
 #define KEPT_MAX	4096U
 #define HANGS_MS	120000	/* no program takes so long, even on a slow machine */
 #define LOOK_EVERY	32U	/* programs */
+#define TELL_EVERY	300	/* seconds */
 #define PINNED_MAX	(64UL << 20)
 #define CORPORA		8U
 
@@ -432,12 +433,24 @@ static void options(int argc, char **argv)
 		wrong_usage();
 }
 
+/* For who waits an hour; @at: when it is told */
+static void progress(double *at)
+{
+	double now = seconds();
+
+	if (now < *at)
+		return;
+	*at = now + TELL_EVERY;
+	fprintf(stderr, "# so far %llu calls, %u places\n", (unsigned long long)fuzz.calls,
+		cover_count(fuzz.reached));
+}
+
 int main(int argc, char **argv)
 {
 	static struct program program;
 	uint64_t known;
+	double began, tell;
 	uint32_t fresh;
-	double began;
 
 	options(argc, argv);
 	setlinebuf(stdout);
@@ -450,6 +463,7 @@ int main(int argc, char **argv)
 	known = fuzz.programs;
 	/* What is known takes its time, whatever is left for what is new */
 	began = seconds();
+	tell = began + TELL_EVERY;
 	while ((!fuzz.wanted || fuzz.calls < fuzz.wanted) &&
 	       (fuzz.seconds <= 0 || seconds() - began < fuzz.seconds)) {
 		if (!fuzz.replay)
@@ -457,6 +471,7 @@ int main(int argc, char **argv)
 		fresh = run(&program);
 		if (fresh && !fuzz.replay)
 			keep(&program, fresh);
+		progress(&tell);
 	}
 	if (tainted())
 		bad("the kernel complained: dmesg tells; it was one of the last programs", &program);
