@@ -165,7 +165,7 @@ void change_run(struct exchange *x)
 	if (x->rank == 1)
 		change(&c);
 	meet(x);
-	if (!x->rank)
+	if (target)
 		check(x, memory);
 	nic_queue_destroy(c.queue);
 }

@@ -159,15 +159,16 @@ static void check_step(const struct nest *nest,
 {
 	uint64_t height = nest->grid.height;
 	uint64_t plane[2] = { nest->count[1], nest->count[0] + nest->extra };
+	const unsigned int faces = nest->grid.ndims - 1;
 	int prev, next;
 	unsigned int d;
 
-	ASSERT_TRUE(nest->grid.ndims <= ARRAY_SIZE(plane) + 1);
+	ASSERT_TRUE(faces <= ARRAY_SIZE(plane));
 	ASSERT_EQ(step->k, nest->next);
 	ASSERT_EQ(step->first, step->k * height);
 	ASSERT_EQ(step->count, nest->count[2] - step->first < height ?
 		  nest->count[2] - step->first : height);
-	for (d = 0; d < nest->grid.ndims - 1; d++) {
+	for (d = 0; d < faces; d++) {
 		ASSERT_EQ(nic_grid_get_neighbors(&nest->grid, nest->rank, d,
 						 &prev, &next), 0);
 		ASSERT_EQ(!step->receive[d], prev < 0);
