@@ -34,6 +34,13 @@ KDIR	?= /lib/modules/$(shell uname -r)/build
 BUILD	?= build
 STRIP	?= strip
 
+# Of users, and of root after su, Debian leaves out where depmod and ldconfig are
+export PATH := $(PATH):/usr/sbin:/sbin
+
+ifneq ($(word 2,$(BUILD)),)
+$(error BUILD=$(BUILD) has a space in it, which make cannot build in: name another folder)
+endif
+
 MAKEFLAGS += --no-print-directory
 Q	:= $(if $(filter 1,$(V)),,@)
 say	 = @printf '  %-7s %s\n' $(1) "$(2)"
@@ -130,6 +137,12 @@ needs:
 			missing="$$missing $${library#*:}"; \
 	done; [ -z "$$missing" ] || { echo "make: libraries are missing, or their" \
 		"headers: apt-get install$$missing (Debian's names)" >&2; exit 1; }
+	@for folder in $(BUILD) $(user) $(native); do \
+		[ ! -e $$folder ] || [ -w $$folder ] || { echo "make: user" \
+			"$$(id -un) may not write to $$folder: if root built there:" \
+			"sudo chown -R $$(id -un) $(BUILD); or BUILD= names another" \
+			"folder" >&2; exit 1; }; \
+	done
 
 user: $(libnic-a) $(libnic-so) $(addprefix $(user)/,$(tools))
 tests: user $(addprefix $(user)/,$(tests)) $(user)/selftests/user/example \
@@ -349,12 +362,13 @@ moddir	:= $(or $(realpath /lib),/lib)/modules
 .PHONY: may-install may-install-modules
 may-write = @for folder in $(1); do \
 		while [ ! -e "$$folder" ]; do folder=$$(dirname "$$folder"); done; \
-		[ -w "$$folder" ] || { echo "make: cannot install:" \
+		[ -w "$$folder" ] || { echo "make:" \
 			"user $$(id -un) may not write to $$folder:" \
 			"sudo make $(MAKECMDGOALS)," \
 			"or DESTDIR= to put all below another folder" >&2; exit 1; }; \
 	done
 may-install:
+	$(if $(filter-out /%,$(firstword $(PREFIX))),$(error PREFIX=$(PREFIX) is not an absolute path))
 	$(call may-write,"$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(INCDIR)" \
 		"$(DESTDIR)$(BINDIR)" "$(DESTDIR)$(MANDIR)" \
 		"$(DESTDIR)$(UDEVDIR)" "$(DESTDIR)$(UNITDIR)")
@@ -397,7 +411,7 @@ modules_install: may-install-modules modules
 
 # Of every kernel, for who knows which were booted. DKMS has its own. The group
 # stays, since files and users may refer to it, and what the user wrote.
-uninstall:
+uninstall: may-install may-install-modules
 	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
 	$(Q)for name in libnic.so libnic.so.$(SOVERSION) libnic.a \
 		pkgconfig/libnic.pc; do rm -f "$(DESTDIR)$(LIBDIR)/$$name"; done

@@ -44,7 +44,7 @@ static const struct {
 	{ EDQUOT, "a limit of the device was reached; see \"nicctl dev show\"" },
 	{ EEXIST, "the name is taken on this node; choose another" },
 	{ EFAULT, "the memory is not mapped" },
-	{ EHOSTUNREACH, "no such node, or it does not answer; \"nicctl doctor\" and \"nicctl peer show\" tell why" },
+	{ EHOSTUNREACH, "no such node, or it does not answer; \"nicctl doctor\", \"nicctl dev show\" and \"nicctl peer show\" tell why" },
 	{ ENETDOWN, "the own network device is down; \"nicctl dev show\" says why" },
 	{ EINTR, "a signal came first; call again" },
 	{ EINVAL, "a value makes no sense" },
@@ -140,11 +140,11 @@ static void memlock_cause(char *buf, const struct dmanic_refusal *refusal,
 	nic_size_text(limit, refusal->allowed);
 	if (bytes)
 		snprintf(buf, NIC_CAUSE_MAX,
-			 "RLIMIT_MEMLOCK is %s and %s are left; raise it with \"ulimit -l\" or LimitMEMLOCK=, or run as root",
+			 "RLIMIT_MEMLOCK is %s and %s are left; raise it (\"ulimit -l\", LimitMEMLOCK=; \"nicctl doctor\" tells how for good), or run as root",
 			 limit, nic_size_text(size, left));
 	else
 		snprintf(buf, NIC_CAUSE_MAX,
-			 "RLIMIT_MEMLOCK is %s and this makes %s; raise it with \"ulimit -l\" or LimitMEMLOCK=, or run as root",
+			 "RLIMIT_MEMLOCK is %s and this makes %s; raise it (\"ulimit -l\", LimitMEMLOCK=; \"nicctl doctor\" tells how for good), or run as root",
 			 limit, nic_size_text(size, refusal->asked));
 }
 

@@ -212,7 +212,7 @@ TEST(error__memlock)
 	refuse(EDQUOT, DMANIC_LIMIT_MEMLOCK, (64 + 8) << 20, 8 << 20);
 	EXPECT_EQ(nic_segment_alloc(ctx, 64 << 20, &seg), -EDQUOT);
 	EXPECT_DETAIL(ctx,
-		      "cannot pin 64M: RLIMIT_MEMLOCK is 8M and 0 B are left; raise it with \"ulimit -l\" or LimitMEMLOCK=, or run as root");
+		      "cannot pin 64M: RLIMIT_MEMLOCK is 8M and 0 B are left; raise it (\"ulimit -l\", LimitMEMLOCK=; \"nicctl doctor\" tells how for good), or run as root");
 	refuse(EDQUOT, DMANIC_LIMIT_MEMLOCK, (64 << 20) + 4096, 8 << 20);
 	EXPECT_EQ(nic_segment_register(ctx, NULL, (64 << 20) - 1, &seg),
 		  -EDQUOT);

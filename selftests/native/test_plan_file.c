@@ -185,11 +185,11 @@ TEST(fabric__is)
 	struct devices devices = { there, 3, 3 };
 
 	ASSERT_EQ(plan_parse(&plan, "dev add a type loop nodes 3"), 0);
-	EXPECT(!plan_fabric_is(&plan.fabric[0], &devices));
+	EXPECT_CONTAINS(plan_fabric_differs(&plan.fabric[0], &devices), "nodes");
 	plan.fabric[0].node[1].there = false;
-	EXPECT(plan_fabric_is(&plan.fabric[0], &devices));
+	EXPECT(!plan_fabric_differs(&plan.fabric[0], &devices));
 	plan.fabric[0].node[2].there = false;
-	EXPECT(!plan_fabric_is(&plan.fabric[0], &devices));
+	EXPECT_CONTAINS(plan_fabric_differs(&plan.fabric[0], &devices), "nodes");
 	plan_free(&plan);
 }
 
@@ -248,15 +248,15 @@ TEST(ether__is_what_its_line_says)
 
 	there.number[DMANIC_A_CRC] = DMANIC_CRC_ON;
 	ASSERT_EQ(plan_parse(&plan, "dev add nic0 type ether netdev eth0 node 7 crc on"), 0);
-	EXPECT(plan_fabric_is(&plan.fabric[0], &devices));
+	EXPECT(!plan_fabric_differs(&plan.fabric[0], &devices));
 	there.number[DMANIC_A_CRC] = DMANIC_CRC_OFF;
-	EXPECT(!plan_fabric_is(&plan.fabric[0], &devices));
+	EXPECT_CONTAINS(plan_fabric_differs(&plan.fabric[0], &devices), "crc");
 	there.number[DMANIC_A_CRC] = DMANIC_CRC_ON;
 	there.number[DMANIC_A_NODE] = 8;
-	EXPECT(!plan_fabric_is(&plan.fabric[0], &devices));
+	EXPECT_CONTAINS(plan_fabric_differs(&plan.fabric[0], &devices), "node");
 	there.number[DMANIC_A_NODE] = 7;
 	snprintf(there.netdev, sizeof(there.netdev), "eth1");
-	EXPECT(!plan_fabric_is(&plan.fabric[0], &devices));
+	EXPECT_CONTAINS(plan_fabric_differs(&plan.fabric[0], &devices), "netdev");
 	plan_free(&plan);
 }
 
@@ -276,8 +276,8 @@ TEST(ether__is_written_whole)
 			"dev add far type ether netdev bond0.12 node 4294967294 crc off ethertype 0x88b5 dead 2000000000ns\n");
 	ASSERT_EQ(plan_parse(&plan, text), 0);
 	ASSERT_EQ(plan.n, 2);
-	EXPECT(plan_fabric_is(&plan.fabric[0], &devices));
-	EXPECT(plan_fabric_is(&plan.fabric[1], &devices));
+	EXPECT(!plan_fabric_differs(&plan.fabric[0], &devices));
+	EXPECT(!plan_fabric_differs(&plan.fabric[1], &devices));
 	plan_free(&plan);
 	free(text);
 }
@@ -313,7 +313,7 @@ TEST(write__comes_back)
 		if (plan_parse(&plan, text))
 			UNIT_FAIL("line %u: %s", plan.line, plan.error);
 		for (i = 0; i < plan.n; i++)
-			EXPECT(plan_fabric_is(&plan.fabric[i], &devices));
+			EXPECT(!plan_fabric_differs(&plan.fabric[i], &devices));
 		for (i = 0; i < devices.n; i++) {
 			id = (unsigned int)there[i].number[DMANIC_A_NODE];
 			EXPECT(plan_model_is(&plan.fabric[strcmp(plan.fabric[0].prefix,

@@ -5,6 +5,9 @@
 # of Debian's image package; headers/, its header packages, unless the same are
 # installed; version, its release and version) and <cache>/debug/source.
 
+# Debian leaves these out for who is not root; depmod and modprobe are there
+export PATH=$PATH:/usr/sbin:/sbin
+
 cache=$(realpath -m "${DMANIC_CACHE:-/var/cache/dmanic}")
 
 # Debian's meta package that follows the newest headers of a series.

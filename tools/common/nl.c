@@ -284,7 +284,7 @@ static int find_family(struct nl *nl)
 	mnl_attr_put_strz(request, CTRL_ATTR_FAMILY_NAME, DMANIC_GENL_NAME);
 	ret = nl_talk(nl, request, take_family, nl);
 	if (ret == -ENOENT || (!ret && !nl->family))
-		return nl_fail(nl, ENOENT, "not loaded; as root: modprobe dmanic");
+		return nl_fail(nl, ENOENT, "not loaded; as root: modprobe dmanic; where that fails: nicctl doctor");
 	return ret;
 }
 

@@ -188,7 +188,7 @@ static void doctor_forged(struct doctor *doctor)
 	if (!device)
 		return;
 	doctor_say(doctor, "key", DOCTOR_WARNING,
-		   "%" PRIu64 " frames to %s were made with no key or another one, and dropped",
+		   "%" PRIu64 " frames to %s were made with no key or another one, and dropped, since it was made",
 		   device->proto[DMANIC_PROTO_A_FORGED], device->name);
 	doctor_remedy(doctor, "if nodes do not connect, give all the same key and key-id, as root: nicctl dev set %s key FILE; else somebody tries to",
 		      device->name);
@@ -232,10 +232,10 @@ void doctor_rivals(struct doctor *doctor)
 		    (double)device->number[DMANIC_A_RIVAL_NS] > RIVAL_NS)
 			continue;
 		doctor_say(doctor, "node id", DOCTOR_PROBLEM,
-			   "%s is node %" PRIu64 ", and so says another address, %s ago",
+			   "%s is node %" PRIu64 ", and so said another address, %s ago",
 			   device->name, device->number[DMANIC_A_NODE],
 			   time_print((double)device->number[DMANIC_A_RIVAL_NS], age));
-		doctor_remedy(doctor, "on one of the two, as root: nicctl dev del %s, then nicctl dev add with another node",
+		doctor_remedy(doctor, "on one of the two, as root: nicctl dev del %s, then nicctl dev add with another node; where that was done this is told for an hour yet",
 			      device->name);
 	}
 }

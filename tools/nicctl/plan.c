@@ -336,7 +336,7 @@ static uint64_t request_key_id(const struct request *request)
 }
 
 /* What was not asked for is as the driver has it */
-static bool ether_is(const struct request *request, const struct device *device)
+static const char *ether_differs(const struct request *request, const struct device *device)
 {
 	static const struct {
 		enum keyword keyword;
@@ -349,17 +349,21 @@ static bool ether_is(const struct request *request, const struct device *device)
 	};
 	size_t i;
 
+	if (strcmp(device->type, "ether") != 0)
+		return "type";
+	if (strcmp(device->netdev, request->netdev) != 0)
+		return "netdev";
 	if (request->key && device->number[DMANIC_A_KEY_ID] != request_key_id(request))
-		return false;
-	for (i = 0; i < sizeof(members) / sizeof(*members); i++)
+		return "key-id";
+	for (i = 0; i < ARRAY_SIZE(members); i++)
 		if (request_has(request, members[i].keyword) &&
 		    request->number[members[i].keyword] != device->number[members[i].attr])
-			return false;
-	return !strcmp(device->type, "ether") && !strcmp(device->netdev, request->netdev);
+			return request_keyword_name(members[i].keyword);
+	return NULL;
 }
 
-bool plan_fabric_is(const struct plan_fabric *fabric,
-		    const struct devices *devices)
+const char *plan_fabric_differs(const struct plan_fabric *fabric,
+				const struct devices *devices)
 {
 	bool there[PLAN_NODES] = { false };
 	uint64_t id;
@@ -370,17 +374,17 @@ bool plan_fabric_is(const struct plan_fabric *fabric,
 		if (strcmp(devices->device[i].fabric, fabric->prefix) != 0)
 			continue;
 		if (!fabric->nodes)
-			return ether_is(&fabric->model, &devices->device[i]);
+			return ether_differs(&fabric->model, &devices->device[i]);
 		if (*devices->device[i].netdev)
-			return false;
+			return "type";
 		if (id >= PLAN_NODES)
-			return false;
+			return "nodes";
 		there[id] = true;
 	}
 	for (i = 0; i < PLAN_NODES; i++)
 		if (there[i] != fabric->node[i].there)
-			return false;
-	return true;
+			return "nodes";
+	return NULL;
 }
 
 static void write_model(const struct device *device, FILE *file)

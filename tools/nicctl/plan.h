@@ -79,9 +79,12 @@ struct request plan_model_of(const struct device *device);
 /* Has the device the model that is wanted? When in doubt: no. */
 bool plan_model_is(const struct request *model, const struct device *device);
 
-/* The devices of a fabric are those that it is to have, models aside */
-bool plan_fabric_is(const struct plan_fabric *fabric,
-		    const struct devices *devices);
+/*
+ * What the devices of a fabric, models aside, have otherwise than they are to have it:
+ * "nodes", "type", or a keyword of nicctl dev add. NULL: nothing
+ */
+const char *plan_fabric_differs(const struct plan_fabric *fabric,
+				const struct devices *devices);
 
 /* The file that makes these devices */
 void plan_write(const struct devices *devices, FILE *file);

@@ -122,16 +122,18 @@ static int check(struct restore *restore)
 	const struct plan_fabric *fabric = restore->plan.fabric;
 	const struct plan_fabric *end = fabric + restore->plan.n;
 	int status = EXIT_SUCCESS;
+	const char *differs;
 
 	for (; fabric < end; fabric++) {
-		if (!count_of(restore, fabric) ||
-		    plan_fabric_is(fabric, &restore->before))
+		if (!count_of(restore, fabric))
+			continue;
+		differs = plan_fabric_differs(fabric, &restore->before);
+		if (!differs)
 			continue;
 		status = nicctl_fail(restore->ctl, "restore",
-				     "%s:%u: fabric %s is there with other nodes or settings (%zu devices); delete it first (nicctl dev del fabric %s), or save what there is; nothing was changed",
-				     restore->path, fabric->line,
-				     fabric->prefix, count_of(restore, fabric),
-				     fabric->prefix);
+				     "%s:%u: %s is there already, but not with this %s; delete it first (nicctl dev del fabric %s), or save what there is; nothing was changed",
+				     restore->path, fabric->line, fabric->prefix,
+				     differs, fabric->prefix);
 	}
 	return status;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "key.h"
 #include "nicctl.h"
 #include "plan.h"
 
@@ -125,6 +126,27 @@ static int put(struct nicctl *ctl, const char *path, const char *text,
 	return EXIT_SUCCESS;
 }
 
+/* Told now, and not first at the next boot. A user who may not look is told nothing */
+static void warn_of_keys(const struct devices *devices)
+{
+	uint8_t key[KEY_BYTES];
+	char path[64], why[256];
+	size_t i;
+
+	for (i = 0; i < devices->n; i++) {
+		if (!devices->device[i].number[DMANIC_A_KEY_ID])
+			continue;
+		snprintf(path, sizeof(path), KEY_FOLDER "/%s.key",
+			 devices->device[i].name);
+		if (access(path, R_OK) && errno != ENOENT)
+			continue;
+		if (key_load(path, key, why, sizeof(why)))
+			fprintf(stderr, "nicctl: save: key %s: %s; nicctl restore reads the key of %s there, and makes nothing without it\n",
+				path, why, devices->device[i].name);
+		explicit_bzero(key, sizeof(key));
+	}
+}
+
 static int save(struct nicctl *ctl, const char *path)
 {
 	struct devices devices = { 0 };
@@ -145,6 +167,8 @@ static int save(struct nicctl *ctl, const char *path)
 		status = nicctl_fail(ctl, "save", "out of memory");
 	else
 		status = put(ctl, path, text, devices.n);
+	if (!status)
+		warn_of_keys(&devices);
 	free(text);
 	devices_free(&devices);
 	return status;

@@ -73,13 +73,17 @@ static int spaces_create(struct net *net)
 		return net_fail(net, -errno, "cannot open /proc/thread-self/ns/net: %s",
 				strerror(errno));
 	for (side = 0; side < SIDES && !ret; side++) {
-		if (unshare(CLONE_NEWNET))
+		if (unshare(CLONE_NEWNET)) {
 			ret = net_fail(net, -errno, "cannot make a network namespace: %s%s",
 				       strerror(errno),
 				       errno == EPERM ? "; run it as root" : "");
-		else
-			net->space[side] = space_open();
-		if (!ret && net->space[side] < 0)
+			/* Who may not make one is still where he was */
+			if (!side)
+				return ret;
+			break;
+		}
+		net->space[side] = space_open();
+		if (net->space[side] < 0)
 			ret = net_fail(net, -errno, "cannot open /proc/thread-self/ns/net: %s",
 				       strerror(errno));
 	}

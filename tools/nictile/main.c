@@ -68,8 +68,9 @@ static int join(struct session *session)
 	do_not_poll();
 	ret = nic_open(NULL, &session->ctx);
 	if (ret) {
-		fprintf(stderr, "nictile: no device: %s\n",
-			nic_error_detail(NULL));
+		fprintf(stderr, "nictile: no device: %s%s\n",
+			nic_error_detail(NULL), getenv("NIC_SIZE") ? "" :
+			"; ranks are started by: nicrun -n RANKS nictile");
 		return ret;
 	}
 	ret = nic_team_init(session->ctx, session->options.timeout_ns,
