@@ -68,6 +68,7 @@ TEST(restore, refuses_other_nodes)
 	RUN(0, "nicctl dev add @ type loop nodes 2");
 	RUN(1, "printf 'dev add @z type loop nodes 1\ndev add @ type loop nodes 3\n' | nicctl restore -");
 	EXPECT_HAS(output.err, "-:2: fabric ");
+	EXPECT_HAS(output.err, " is there with another set of nodes; ");
 	EXPECT_HAS(output.err, "delete it first (nicctl dev del fabric ");
 	/* Nothing of it was done */
 	RUN(1, "nicctl dev show @z0");

@@ -378,12 +378,12 @@ const char *plan_fabric_differs(const struct plan_fabric *fabric,
 		if (*devices->device[i].netdev)
 			return "type";
 		if (id >= PLAN_NODES)
-			return "nodes";
+			return "set of nodes";
 		there[id] = true;
 	}
 	for (i = 0; i < PLAN_NODES; i++)
 		if (there[i] != fabric->node[i].there)
-			return "nodes";
+			return "set of nodes";
 	return NULL;
 }
 

@@ -81,7 +81,7 @@ bool plan_model_is(const struct request *model, const struct device *device);
 
 /*
  * What the devices of a fabric, models aside, have otherwise than they are to have it:
- * "nodes", "type", or a keyword of nicctl dev add. NULL: nothing
+ * "set of nodes", "type", or a keyword of nicctl dev add. NULL: nothing
  */
 const char *plan_fabric_differs(const struct plan_fabric *fabric,
 				const struct devices *devices);

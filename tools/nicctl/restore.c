@@ -122,7 +122,7 @@ static int check(struct restore *restore)
 	const struct plan_fabric *fabric = restore->plan.fabric;
 	const struct plan_fabric *end = fabric + restore->plan.n;
 	int status = EXIT_SUCCESS;
-	const char *differs;
+	const char *differs, *kind;
 
 	for (; fabric < end; fabric++) {
 		if (!count_of(restore, fabric))
@@ -130,10 +130,11 @@ static int check(struct restore *restore)
 		differs = plan_fabric_differs(fabric, &restore->before);
 		if (!differs)
 			continue;
+		kind = fabric->nodes ? "fabric " : "";
 		status = nicctl_fail(restore->ctl, "restore",
-				     "%s:%u: %s is there already, but not with this %s; delete it first (nicctl dev del fabric %s), or save what there is; nothing was changed",
-				     restore->path, fabric->line, fabric->prefix,
-				     differs, fabric->prefix);
+				     "%s:%u: %s%s is there with another %s; delete it first (nicctl dev del %s%s), or save what there is; nothing was changed",
+				     restore->path, fabric->line, kind, fabric->prefix,
+				     differs, kind, fabric->prefix);
 	}
 	return status;
 }
