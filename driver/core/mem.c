@@ -29,6 +29,9 @@
 /* Longest piece copied without a look around (resched, cancel) */
 #define MEM_MAX_RUN	SZ_256K
 
+/* The user's pages that are pinned, or given back, before others may run */
+#define MEM_CHUNK	512UL
+
 /* Most pages one fault maps: what follows is likely to be touched next */
 #define MEM_FAULT_PAGES	64UL
 
@@ -112,7 +115,11 @@ static void mem_put_pages(struct dmanic_mem *mem, unsigned long nr, bool written
 	unsigned long i, step;
 
 	if (mem->user_pages) {
-		unpin_user_pages_dirty_lock(mem->pages, nr, written);
+		for (i = 0; i < nr; i += step) {
+			step = min(nr - i, MEM_CHUNK);
+			unpin_user_pages_dirty_lock(mem->pages + i, step, written);
+			cond_resched();
+		}
 		return;
 	}
 	for (i = 0; i < nr; i += step) {
@@ -350,7 +357,7 @@ struct dmanic_mem *dmanic_mem_pin(struct dmanic_ctx *ctx, u64 address, u64 lengt
 
 	while (nr < mem->nr_pages) {
 		got = pin_user_pages_fast(start + (nr << PAGE_SHIFT),
-					  min(mem->nr_pages - nr, 512UL),
+					  min(mem->nr_pages - nr, MEM_CHUNK),
 					  FOLL_WRITE | FOLL_LONGTERM,
 					  mem->pages + nr);
 		if (got <= 0) {
