@@ -60,7 +60,7 @@
  *	irq->lock           spinlock, irqs off: raised
  *
  * Beside these news.reader, a mutex of a context, under which only news.lock is taken: one
- * reads at a time.
+ * reads at a time; and news.signals, under which its eventfd is signalled.
  *
  * Completions walk from the link into queue->lock, so a link calls
  * dmanic_queue_complete() without its own locks held.
@@ -407,18 +407,22 @@ static inline bool dmanic_range_ok(u64 size, u64 offset, u64 length)
 /**
  * struct dmanic_ctx_news - what a context is told of nodes, and has not read
  * @reader: one reads at a time; may fault
- * @lock: protects what follows; within it only the locks of @wait and @eventfd
+ * @signals: protects @eventfd; within it only the eventfd's own lock
+ * @lock: protects @told, @read and @kept
  * @wait: who polls
- * @eventfd: signalled for each, or NULL
+ * @eventfd: signalled when there are some more, or NULL
+ * @wake: does so, and wakes @wait
  * @told: how many there were
  * @read: how many of them were read, or overwritten
  * @kept: the i-th is kept[i % DMANIC_NEWS_KEPT]
  */
 struct dmanic_ctx_news {
 	struct mutex reader; /* one reads at a time */
-	spinlock_t lock; /* protects eventfd, told, read, kept */
+	struct mutex signals; /* protects eventfd */
+	spinlock_t lock; /* protects told, read, kept */
 	wait_queue_head_t wait;
 	struct eventfd_ctx *eventfd;
+	struct work_struct wake;
 	u64 told;
 	u64 read;
 	struct dmanic_news kept[DMANIC_NEWS_KEPT];

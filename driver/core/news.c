@@ -5,6 +5,9 @@
  * Each context keeps the last few. Telling never waits for who is told: it takes a
  * spinlock, and overwrites the oldest. Who reads copies out first and touches his
  * memory afterwards, so that nobody can hold others up by a page that does not come.
+ * Who waits may be very many, as any number of epoll may look at a file: they are woken
+ * by a work item of their context, with no lock that others need, once for what came
+ * together.
  */
 #include <linux/eventfd.h>
 #include <linux/poll.h>
@@ -13,6 +16,21 @@
 #include "compat.h"
 #include "dmanic.h"
 
+static void news_wake(struct work_struct *work)
+{
+	struct dmanic_ctx_news *news = container_of(work, struct dmanic_ctx_news, wake);
+	struct dmanic_ctx *ctx = container_of(news, struct dmanic_ctx, news);
+	__poll_t mask = EPOLLIN | EPOLLRDNORM;
+
+	if (dmanic_node_dead(ctx->node))
+		mask |= EPOLLERR | EPOLLHUP;
+	mutex_lock(&news->signals);
+	if (news->eventfd)
+		dmanic_eventfd_signal(news->eventfd);
+	mutex_unlock(&news->signals);
+	wake_up_poll(&news->wait, mask);
+}
+
 /**
  * dmanic_news_init() - a new context
  * @ctx: the context
@@ -20,8 +38,10 @@
 void dmanic_news_init(struct dmanic_ctx *ctx)
 {
 	mutex_init(&ctx->news.reader);
+	mutex_init(&ctx->news.signals);
 	spin_lock_init(&ctx->news.lock);
 	init_waitqueue_head(&ctx->news.wait);
+	INIT_WORK(&ctx->news.wake, news_wake);
 }
 
 /**
@@ -30,15 +50,9 @@ void dmanic_news_init(struct dmanic_ctx *ctx)
  */
 void dmanic_news_free(struct dmanic_ctx *ctx)
 {
+	cancel_work_sync(&ctx->news.wake);
 	if (ctx->news.eventfd)
 		eventfd_ctx_put(ctx->news.eventfd);
-}
-
-/* Under news->lock */
-static void news_signal(struct dmanic_ctx_news *news)
-{
-	if (news->eventfd)
-		dmanic_eventfd_signal(news->eventfd);
 }
 
 static void news_add(struct dmanic_ctx_news *news, enum dmanic_event event, u32 id)
@@ -52,9 +66,8 @@ static void news_add(struct dmanic_ctx_news *news, enum dmanic_event event, u32 
 	WRITE_ONCE(news->told, news->told + 1);
 	if (news->told - news->read > DMANIC_NEWS_KEPT)
 		WRITE_ONCE(news->read, news->told - DMANIC_NEWS_KEPT);
-	news_signal(news);
 	spin_unlock(&news->lock);
-	wake_up_interruptible_poll(&news->wait, EPOLLIN | EPOLLRDNORM);
+	queue_work(system_unbound_wq, &news->wake);
 }
 
 /* What a program cannot find out otherwise when it has the device open */
@@ -94,10 +107,7 @@ void dmanic_news_tell(struct dmanic_node *node, enum dmanic_event event, u32 id)
  */
 void dmanic_news_set_dead(struct dmanic_ctx *ctx)
 {
-	spin_lock(&ctx->news.lock);
-	news_signal(&ctx->news);
-	spin_unlock(&ctx->news.lock);
-	wake_up_all(&ctx->news.wait);
+	queue_work(system_unbound_wq, &ctx->news.wake);
 }
 
 /**
@@ -120,21 +130,19 @@ int dmanic_news_eventfd(struct dmanic_ctx *ctx, const struct dmanic_news_eventfd
 		eventfd = eventfd_ctx_fdget(arg->eventfd);
 	if (IS_ERR(eventfd))
 		return PTR_ERR(eventfd);
-	/* The device goes before its contexts are told, or finds the new one */
-	mutex_lock(&ctx->node->lock);
-	if (ctx->node->dead) {
-		mutex_unlock(&ctx->node->lock);
+	mutex_lock(&news->signals);
+	/* A device that goes from now on signals the new one */
+	if (dmanic_node_dead(ctx->node)) {
+		mutex_unlock(&news->signals);
 		if (eventfd)
 			eventfd_ctx_put(eventfd);
 		return -ENODEV;
 	}
-	spin_lock(&news->lock);
 	before = news->eventfd;
 	news->eventfd = eventfd;
-	if (news->told != news->read)
-		news_signal(news);
-	spin_unlock(&news->lock);
-	mutex_unlock(&ctx->node->lock);
+	if (eventfd && READ_ONCE(news->told) != READ_ONCE(news->read))
+		dmanic_eventfd_signal(eventfd);
+	mutex_unlock(&news->signals);
 	if (before)
 		eventfd_ctx_put(before);
 	return 0;

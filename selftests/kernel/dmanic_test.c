@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -108,6 +109,26 @@ unsigned int count_fds(void)
 		count++;
 	closedir(directory);
 	return count;
+}
+
+void crowd_make(int fd)
+{
+	enum { SETS = 40, FDS = 500 };
+	struct epoll_event event = { .events = EPOLLPRI };
+	int fds[FDS];
+	unsigned int i, n;
+
+	for (i = 0; i < FDS; i++) {
+		fds[i] = dup(fd);
+		ASSERT_GE(fds[i], 0);
+	}
+	for (n = 0; n < SETS; n++) {
+		int set = epoll_create1(EPOLL_CLOEXEC);
+
+		ASSERT_GE(set, 0);
+		for (i = 0; i < FDS; i++)
+			ASSERT_EQ(epoll_ctl(set, EPOLL_CTL_ADD, fds[i], &event), 0);
+	}
 }
 
 int dmanic_call(int fd, unsigned long number, void *argument)

@@ -96,6 +96,9 @@ bool all_bytes(const void *data, size_t length, __u8 value);
 /* What is allocated next, by anybody, had other than zeros in it, mostly */
 void free_memory_dirty(const struct node *node);
 
+/* Very many who are woken with @fd, and are interested in nothing that it tells */
+void crowd_make(int fd);
+
 /* Poll @condition for 20 s (longer on a slow machine); its last value */
 #define WAIT_FOR(condition) ({						\
 	__u64 end_ = now_ns() + slow_ns(20000);				\

@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -477,27 +476,6 @@ TEST_F_TIMEOUT(irq, many_close_as_fast_as_they_are_made, 120)
 	     making / 1000);
 }
 
-/* Who look at it at each wake-up, and are interested in nothing that it tells */
-static void watch(const struct irq *irq)
-{
-	enum { SETS = 40, FDS = 500 };
-	struct epoll_event event = { .events = EPOLLPRI };
-	int fds[FDS];
-	unsigned int i, n;
-
-	for (i = 0; i < FDS; i++) {
-		fds[i] = dup(irq->fd);
-		ASSERT_GE(fds[i], 0);
-	}
-	for (n = 0; n < SETS; n++) {
-		int set = epoll_create1(EPOLL_CLOEXEC);
-
-		ASSERT_GE(set, 0);
-		for (i = 0; i < FDS; i++)
-			ASSERT_EQ(epoll_ctl(set, EPOLL_CTL_ADD, fds[i], &event), 0);
-	}
-}
-
 static __u64 raise_some(struct irq_self *self, struct queue *queue, unsigned int nr)
 {
 	__u64 begun = now_ns();
@@ -525,7 +503,7 @@ TEST_F(irq, many_at_once_wake_as_few_times_as_frames)
 	/* A node raises its own ones with no lock held */
 	if (!fabric_on_netdevs() || getenv("DMANIC_ALONE"))
 		SKIP("without frames each wakes who waits for it");
-	watch(&self->irq);
+	crowd_make(self->irq.fd);
 	for (try = 0; try < TRIES; try++) {
 		one += raise_some(self, &queue, 1);
 		many += raise_some(self, &queue, MANY);

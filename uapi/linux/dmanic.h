@@ -127,7 +127,7 @@ struct dmanic_news {
  * struct dmanic_news_eventfd - DMANIC_IOC_NEWS_EVENTFD
  * @size: sizeof(struct dmanic_news_eventfd)
  * @flags: zero
- * @eventfd: signalled for each of the news, and when the device is removed, instead of
+ * @eventfd: signalled when there are more news, and when the device is removed, instead of
  *	the one before; at once when there is something that was not read. -1: none
  * @reserved: zero
  */
