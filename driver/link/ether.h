@@ -82,6 +82,8 @@
 #define ETHER_GUESTS_MAX	192U
 #define ETHER_GUESTS_KEPT	64U	/* of these, where somebody here wants a place */
 #define ETHER_HASH_BITS		6
+#define ETHER_SHARE_OPS		4096U	/* of a user with a peer; more wait, but for */
+#define ETHER_QUEUE_OPS		16U	/* so many of each queue */
 #define ETHER_LOOKS		4096U	/* at entries of LISTs, in a hold of the lock */
 #define ETHER_BATCH		16U
 
@@ -305,9 +307,11 @@ struct ether_user {
 
 /**
  * struct ether_queue - what the link keeps of a queue, in queue->link
+ * @nr_ops: in queue->turn, under en->lock
  * @flow: by ep->index
  */
 struct ether_queue {
+	unsigned int nr_ops;
 	struct dmanic_flow flow[ETHER_PEERS_MAX];
 };
 
@@ -340,6 +344,11 @@ struct ether_op {
 static inline struct ether_node *to_ether(struct dmanic_node *node)
 {
 	return container_of(node, struct ether_node, node);
+}
+
+static inline struct ether_queue *to_ether_queue(const struct dmanic_queue *queue)
+{
+	return queue->link;
 }
 
 static inline struct ether_peer *to_ether_peer(struct dmanic_peer *peer)
@@ -432,6 +441,7 @@ int dmanic_ether_share_check(struct ether_node *en, u32 id,
 			     struct dmanic_refusal *refusal);
 void dmanic_ether_share_get(struct ether_peer *ep, const struct dmanic_account *account);
 void dmanic_ether_share_put(struct ether_peer *ep, const struct dmanic_account *account);
+bool dmanic_ether_share_full(const struct ether_peer *ep, const struct dmanic_queue *queue);
 struct dmanic_flow *dmanic_ether_share_asking(const struct ether_peer *ep,
 					      const struct dmanic_account *account);
 struct dmanic_flow *dmanic_ether_share_flow(const struct ether_peer *ep,

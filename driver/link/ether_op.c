@@ -14,6 +14,8 @@
  * under way: data of a READ are sent when there is room for them, and a WRITE is
  * placed when it comes, so it could come first. Hence in queue->turn everything
  * behind a READ or an atomic is such itself, and its last entry tells.
+ *
+ * And so does what is too many (ether_share.c), until some of its queue's have ended.
  */
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -94,6 +96,7 @@ void dmanic_ether_complete(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	eop = to_eop(xfer);
 	op = eop->op;
 	list_del(&eop->of_queue);
+	to_ether_queue(op->queue)->nr_ops--;
 	list_del(&eop->of_peer);
 	if (!eop->uses)
 		dmanic_ether_share_put(eop->ep, op->queue->ctx->account);
@@ -144,6 +147,7 @@ static void op_submit(struct ether_op *eop, struct ether_peer *ep)
 
 	eop->ep = ep;
 	list_add_tail(&eop->of_queue, &queue->turn);
+	to_ether_queue(queue)->nr_ops++;
 	list_add_tail(&eop->of_peer, &ep->ops);
 	op_use(eop, ep);
 	dmanic_peer_submit(&ep->peer, dmanic_ether_share_flow(ep, queue), &eop->xfer,
@@ -414,13 +418,24 @@ static void op_take(struct ether_node *en, struct dmanic_op *op)
 	op_submit(eop, ep);
 }
 
+/* His user has much under way with that node, and some of it is this queue's */
+static bool op_is_too_many(struct ether_node *en, const struct dmanic_op *op)
+{
+	const struct ether_peer *ep;
+
+	if (op->opcode == DMANIC_OP_NOP || to_ether_queue(op->queue)->nr_ops < ETHER_QUEUE_OPS)
+		return false;
+	ep = dmanic_ether_peer_find(en, op_target(op)->node);
+	return ep && dmanic_ether_share_full(ep, op->queue);
+}
+
 /* What is under way comes first */
-static bool op_must_wait(const struct dmanic_op *op)
+static bool op_must_wait(struct ether_node *en, const struct dmanic_op *op)
 {
 	struct dmanic_queue *queue = op->queue;
 	const struct dmanic_op *last;
 
-	if (op_behind(queue))
+	if (op_behind(queue) || op_is_too_many(en, op))
 		return true;
 	if (list_empty(&queue->turn) || (op->read && !ether_is_list(op)))
 		return false;
@@ -443,7 +458,7 @@ static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue,
 	list_splice_init(&queue->pending, &ops);
 	while (!list_empty(&ops) && *left && en->looks < ETHER_LOOKS) {
 		op = list_first_entry(&ops, struct dmanic_op, entry);
-		if (op_must_wait(op))
+		if (op_must_wait(en, op))
 			break;
 		list_del(&op->entry);
 		op->pending = false;
@@ -451,7 +466,7 @@ static void op_take_behind(struct ether_node *en, struct dmanic_queue *queue,
 		--*left;
 	}
 	/* There is more, and nothing that it waits for */
-	if (!list_empty(&ops) && !op_must_wait(list_first_entry(&ops, typeof(*op), entry)))
+	if (!list_empty(&ops) && !op_must_wait(en, list_first_entry(&ops, typeof(*op), entry)))
 		list_add_tail(&queue->behind, &en->behind);
 	list_splice_tail(&ops, &queue->pending);
 }
@@ -561,7 +576,7 @@ u64 dmanic_ether_submit(struct dmanic_node *node, struct list_head *ops)
 		} else if (dmanic_op_given_up(op)) {
 			/* Before it was here to be found */
 			dmanic_ether_end(en, op, DMANIC_STATUS_CANCELLED);
-		} else if (op_must_wait(op)) {
+		} else if (op_must_wait(en, op)) {
 			op->pending = true;
 			list_add_tail(&op->entry, &op->queue->pending);
 		} else {

@@ -85,6 +85,23 @@ void dmanic_ether_share_put(struct ether_peer *ep, const struct dmanic_account *
 }
 
 /**
+ * dmanic_ether_share_full() - has a user so much under way with a peer that a queue's next waits
+ * @ep: the peer, under its node's lock
+ * @queue: the user's
+ *
+ * All that is under way with a peer ends under one hold of the lock when it dies. A queue that
+ * has little is not held up by his others; one that waits has something, whose end it waits for.
+ *
+ * Return: true when it has to.
+ */
+bool dmanic_ether_share_full(const struct ether_peer *ep, const struct dmanic_queue *queue)
+{
+	lockdep_assert_held(&ep->en->lock);
+	return to_ether_queue(queue)->nr_ops >= ETHER_QUEUE_OPS &&
+	       share_of(ep, queue->ctx->account)->users >= ETHER_SHARE_OPS;
+}
+
+/**
  * dmanic_ether_share_asking() - where a user's lookups wait
  * @ep: the peer
  * @account: of the user, who uses it
@@ -107,8 +124,7 @@ struct dmanic_flow *dmanic_ether_share_asking(const struct ether_peer *ep,
 struct dmanic_flow *dmanic_ether_share_flow(const struct ether_peer *ep,
 					    const struct dmanic_queue *queue)
 {
-	struct ether_queue *eq = queue->link;
-	struct dmanic_flow *flow = &eq->flow[ep->index];
+	struct dmanic_flow *flow = &to_ether_queue(queue)->flow[ep->index];
 
 	if (!flow->share)
 		dmanic_flow_init(flow, &share_of(ep, queue->ctx->account)->of[DMANIC_BULK]);

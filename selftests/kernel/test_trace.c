@@ -9,15 +9,12 @@
  * instance of its own; its clock is a counter, so order holds across CPUs.
  */
 #include "dmanic_test.h"
+#include "tracing.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define TRACEFS		"/sys/kernel/tracing"
 #define LINES		16
 #define NO_NODE		-1
 
@@ -43,7 +40,7 @@ struct line {
 };
 
 FIXTURE(trace) {
-	char instance[64];
+	char instance[TRACING_PATH];
 	struct node node;
 	struct node peer;
 	struct segment local;
@@ -56,29 +53,9 @@ FIXTURE(trace) {
 	unsigned int nr_lines;
 };
 
-/* ---- tracefs ---- */
-
-static int put(const char *instance, const char *file, const char *text)
-{
-	char path[160];
-	int fd, ret = 0;
-
-	snprintf(path, sizeof(path), "%s/%s", instance, file);
-	fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 static void enable(struct trace_self *self, const char *event)
 {
-	char file[64];
-
-	snprintf(file, sizeof(file), "events/dmanic/%s/enable", event);
-	ASSERT_EQ(put(self->instance, file, "1"), 0);
+	tracing_enable(self->instance, event);
 }
 
 static void enable_all(struct trace_self *self)
@@ -87,48 +64,6 @@ static void enable_all(struct trace_self *self)
 
 	for (i = 0; i < EVENTS; i++)
 		enable(self, events[i]);
-}
-
-static void tracefs_open(void)
-{
-	if (!access(TRACEFS "/instances", F_OK))
-		return;
-	if (mount("tracefs", TRACEFS, "tracefs", 0, NULL))
-		SKIP("this kernel has no tracefs: %s", strerror(errno));
-	if (access(TRACEFS "/instances", F_OK))
-		SKIP("this kernel's tracefs has no instances");
-}
-
-/* An option of the whole tracing system: '0' or '1' */
-static char option(const char *file)
-{
-	char path[96], value = 0;
-	int fd;
-
-	snprintf(path, sizeof(path), TRACEFS "/options/%s", file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	ASSERT_GE(fd, 0);
-	ASSERT_EQ(read(fd, &value, 1), 1);
-	close(fd);
-	return value;
-}
-
-static void instance_make(struct trace_self *self)
-{
-	char before[2] = { option("record-cmd") };
-	int made;
-
-	snprintf(self->instance, sizeof(self->instance),
-		 TRACEFS "/instances/dmanic%d", getpid());
-	/*
-	 * An instance begins with the options of the whole. With this one the
-	 * scheduler is patched, too, each time an event is switched.
-	 */
-	ASSERT_EQ(put(TRACEFS, "options/record-cmd", "0"), 0);
-	made = mkdir(self->instance, 0700);
-	ASSERT_EQ(put(TRACEFS, "options/record-cmd", before), 0);
-	ASSERT_EQ(made, 0);
-	ASSERT_EQ(put(self->instance, "trace_clock", "counter"), 0);
 }
 
 /* ---- lines ---- */
@@ -177,16 +112,14 @@ static void lines_read(struct trace_self *self)
 		self->nr_lines += line_parse(&self->lines[self->nr_lines], text);
 	}
 	fclose(stream);
-	ASSERT_EQ(put(self->instance, "trace", ""), 0);
+	ASSERT_EQ(tracing_put(self->instance, "trace", ""), 0);
 }
 
 /* ---- the fixture ---- */
 
 FIXTURE_SETUP(trace)
 {
-	self->instance[0] = 0;
-	tracefs_open();
-	instance_make(self);
+	tracing_make(self->instance);
 	self->node = node_open(&fabric, 0);
 	self->peer = node_open(&fabric, 1);
 	self->local = segment_make(&self->node, 4096);
@@ -200,8 +133,7 @@ FIXTURE_SETUP(trace)
 
 FIXTURE_TEARDOWN(trace)
 {
-	if (*self->instance)
-		rmdir(self->instance);
+	tracing_remove(self->instance);
 }
 
 static struct dmanic_sqe write_notify(struct trace_self *self)
@@ -276,7 +208,7 @@ TEST_F(trace, data_are_right_with_and_without)
 
 	enable_all(self);
 	for (i = 1; i <= 20; i++) {
-		ASSERT_EQ(put(self->instance, "events/dmanic/enable",
+		ASSERT_EQ(tracing_put(self->instance, "events/dmanic/enable",
 			      i & 1 ? "1" : "0"), 0);
 		run_write_notify(self, i);
 		lines_read(self);
@@ -333,7 +265,7 @@ TEST_F(trace, each_event_alone)
 		lines_read(self);
 		ASSERT_EQ(self->nr_lines, 1);
 		EXPECT_EQ(self->lines[0].event, i);
-		ASSERT_EQ(put(self->instance, "events/dmanic/enable", "0"), 0);
+		ASSERT_EQ(tracing_put(self->instance, "events/dmanic/enable", "0"), 0);
 	}
 }
 
