@@ -84,6 +84,38 @@ static inline bool fuzz_seal(u8 *frame, u32 length)
 	return true;
 }
 
+/* What a frame leaves as it is that proves nothing */
+struct was {
+	u32 node, state, nr_free, nr_replies;
+	u64 incarnation, address, local_tag, remote_tag, heard, newest, counter;
+	u64 got[DMANIC_CLASSES], una[DMANIC_CLASSES];
+};
+
+static inline struct was was_of(const struct dmanic_peer *peer)
+{
+	struct was was;
+	u32 i;
+
+	/* To be compared as bytes */
+	memset(&was, 0, sizeof(was));
+	was.node = peer->node;
+	was.state = peer->state;
+	was.nr_free = peer->nr_free;
+	was.nr_replies = peer->nr_replies;
+	was.incarnation = peer->incarnation;
+	was.address = peer->address;
+	was.local_tag = peer->local_tag;
+	was.remote_tag = peer->remote_tag;
+	was.heard = peer->heard;
+	was.newest = peer->replay.newest;
+	was.counter = peer->newest_counter;
+	for (i = 0; i < DMANIC_CLASSES; i++) {
+		was.got[i] = peer->rx[i].got.next;
+		was.una[i] = peer->tx[i].una;
+	}
+	return was;
+}
+
 /* Of a WRITE, any operation */
 static inline void fuzz_kind(struct input *input, struct dmanic_xfer *xfer,
 			     struct dmanic_lookup *lookup)

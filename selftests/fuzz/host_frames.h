@@ -5,50 +5,21 @@
  *
  * Frames are built by the encoder, then changed as the input says; zeros change nothing
  * and are what the other side would say next. Who sends a frame of a connection knows its
- * tags, but for those of host_secret's.
+ * tags, but for those of host_secret's; and the key, if there is one, if the frame is sealed.
  */
 #ifndef HOST_FRAMES_H
 #define HOST_FRAMES_H
 
 #include "selftests/fuzz/host_node.h"
+#include "selftests/fuzz/proof.h"
 
 #include <linux/crc32.h>
-
-/* What a stranger's frame leaves as it is */
-struct was {
-	u32 node, state, nr_free, nr_replies;
-	u64 incarnation, address, local_tag, remote_tag, heard;
-	u64 got[DMANIC_CLASSES], una[DMANIC_CLASSES];
-};
 
 static u8 frame[DMANIC_WIRE_FRAME_MAX];
 
 /* ---- a frame arrives ---- */
 
-static inline struct was was_of(const struct dmanic_peer *peer)
-{
-	struct was was;
-	u32 i;
-
-	/* To be compared as bytes */
-	memset(&was, 0, sizeof(was));
-	was.node = peer->node;
-	was.state = peer->state;
-	was.nr_free = peer->nr_free;
-	was.nr_replies = peer->nr_replies;
-	was.incarnation = peer->incarnation;
-	was.address = peer->address;
-	was.local_tag = peer->local_tag;
-	was.remote_tag = peer->remote_tag;
-	was.heard = peer->heard;
-	for (i = 0; i < DMANIC_CLASSES; i++) {
-		was.got[i] = peer->rx[i].got.next;
-		was.una[i] = peer->tx[i].una;
-	}
-	return was;
-}
-
-/* Its tag proves nothing */
+/* Neither its tag nor the key proves anything, or only that it is of another node */
 static inline bool stranger(u64 from, const u8 *bytes, u32 length)
 {
 	const struct dmanic_peer *peer;
@@ -56,6 +27,8 @@ static inline bool stranger(u64 from, const u8 *bytes, u32 length)
 	u32 i;
 
 	if (length < DMANIC_WIRE_COMMON)
+		return true;
+	if (pair_keyed && !fuzz_proven(&pair[0].host, from, bytes, length))
 		return true;
 	tag = fuzz_u64(bytes + 16);
 	for (i = 0; tag && i < host_nr; i++) {
@@ -109,20 +82,24 @@ static inline void feed_stranger(u64 from, const u8 *bytes, u32 length)
 	u64 sent = host_sent, placed = side->placed;
 	u32 i, nr = host_nr, completed = side->completed, atomics = side->atomics;
 	u32 notified = side->notified, reads = side->reads;
+	bool forged = pair_keyed && !fuzz_proven(&side->host, from, bytes, length);
 
 	for (i = 0; i < nr; i++)
 		was[i] = was_of(&host_peers[i]->peer);
 	feed_once(from, bytes, length);
-	demand(host_sent - sent <= 2 * length);
+	demand(host_sent - sent <= (forged ? 0 : 2 * length));
 	demand(side->placed == placed && side->completed == completed &&
 	       side->atomics == atomics && side->notified == notified &&
 	       side->reads == reads);
 	for (i = 0; i < nr; i++) {
 		is = was_of(&host_peers[i]->peer);
+		/* Who knows the key may go on in the name of another */
+		if (!forged)
+			was[i].counter = is.counter;
 		/* Its place was needed: nothing was under way */
 		if (is.node != was[i].node)
-			demand(!was[i].nr_replies);
-		else if (was[i].state >= DMANIC_PEER_PAIRED)
+			demand(!was[i].nr_replies && !forged);
+		else if (was[i].state >= DMANIC_PEER_PAIRED || forged)
 			demand(!memcmp(&is, &was[i], sizeof(is)));
 	}
 }
@@ -140,7 +117,8 @@ static inline void feed(u64 from, const u8 *bytes, u32 length)
 	}
 	/* Who makes room for another is told, too; and who is asked himself is answered */
 	ms = (pair_now - host_began) / PAIR_MS + 1;
-	limit = (HOST_KINDS + 1) * (HOST_ANSWERS + ms) + HOST_PEERS * ms;
+	limit = (HOST_KINDS + 1) * (HOST_ANSWERS + ms) * (pair_keyed ? DMANIC_STRANGERS : 1) +
+		HOST_PEERS * ms;
 	demand(host_answers <= limit);
 	/* What a frame leads to concerns the peer that was returned */
 	for (i = 0; i < host_nr; i++) {
@@ -193,10 +171,10 @@ static inline struct speaker take_speaker(struct input *input)
 }
 
 /* Some bytes are others, it is of another version or length, or comes often */
-static inline void deliver(struct input *input, u64 from, u32 length)
+static inline void deliver(struct input *input, const struct speaker *who, u32 length)
 {
 	static const u8 times[] = { 1, 1, 2, 100 };
-	u8 how = take(input);
+	u8 how = take(input), proof;
 	u32 i, at;
 
 	for (i = 0; i < how % 4; i++) {
@@ -210,10 +188,16 @@ static inline void deliver(struct input *input, u64 from, u32 length)
 		length = min_t(u32, length + (signed char)take(input), sizeof(frame));
 	if (!(how & 16))
 		fuzz_seal(frame, length);
+	if (pair_keyed && !(how & 16)) {
+		proof = take(input);
+		length = fuzz_prove(&pair[0].host, who->hp ? &who->hp->peer : NULL, who->from, frame,
+				    length, proof % 8 < WRONGS ? proof % 8 : WRONG_NOTHING,
+				    proof / 8);
+	}
 	for (i = 0; i < times[how >> 6]; i++)
-		feed(from, frame, length);
+		feed(who->from, frame, length);
 	if (how & 32)
-		pair_feed(1, from, frame, length);
+		pair_feed(1, who->from, frame, length);
 }
 
 static inline void step_bytes(struct input *input)
@@ -221,7 +205,7 @@ static inline void step_bytes(struct input *input)
 	struct speaker who = take_speaker(input);
 	u32 length = take_bytes(input, frame, take_u16(input));
 
-	deliver(input, who.from, length);
+	deliver(input, &who, length);
 }
 
 static inline void step_hello(struct input *input)
@@ -257,7 +241,7 @@ static inline void step_hello(struct input *input)
 	}
 	if (type != DMANIC_WIRE_ANSWER)
 		who.tag = 0;
-	deliver(input, who.from, dmanic_hello_encode(frame, type, flags, who.tag, &hello));
+	deliver(input, &who, dmanic_hello_encode(frame, type, flags, who.tag, &hello));
 }
 
 static inline void step_control(struct input *input)
@@ -292,7 +276,7 @@ static inline void step_control(struct input *input)
 					     500 + (how >> 5) % 2);
 		break;
 	}
-	deliver(input, who.from, length);
+	deliver(input, &who, length);
 }
 
 static inline void fill_ack(struct input *input, const struct host_peer *hp, struct dmanic_ack *ack)
@@ -334,7 +318,7 @@ static inline void step_ack(struct input *input)
 	struct dmanic_ack ack;
 
 	fill_ack(input, who.hp, &ack);
-	deliver(input, who.from, dmanic_ack_encode(frame, who.tag, &ack));
+	deliver(input, &who, dmanic_ack_encode(frame, who.tag, &ack));
 }
 
 static inline void fill_record(struct input *input, const struct host_peer *hp,
@@ -423,7 +407,7 @@ static inline void step_data(struct input *input)
 	dmanic_data_end(frame, at, flags, who.tag, &data, payload);
 	crc = ~__crc32c_le(~0U, frame + at, payload);
 	dmanic_data_seal(frame, flags & DMANIC_WIRE_CRC ? &crc : NULL);
-	deliver(input, who.from, at + payload);
+	deliver(input, &who, at + payload);
 }
 
 /* One that was sent before, by either, whoever was meant, from anywhere */
@@ -438,7 +422,9 @@ static inline void step_again(struct input *input)
 		return;
 	old = &side->sent[which / 2 % side->nr_sent];
 	memcpy(frame, old->bytes, old->length);
-	deliver(input, which & 64 ? who.from : old->from, old->length);
+	if (!(which & 64))
+		who.from = old->from;
+	deliver(input, &who, old->length);
 }
 
 static inline void step_flood(struct input *input)

@@ -116,7 +116,7 @@ static inline void host_look(void)
 		frame = &side->sent[host_seen];
 		host_frames++;
 		host_sent += frame->length;
-		demand(frame->length <= side->host.config.mtu);
+		demand(frame->length <= side->host.config.mtu + dmanic_auth_bytes(&side->host));
 		demand(!dmanic_head_decode(frame->bytes, frame->length, frame->length,
 					   &head));
 		if (head.type == DMANIC_WIRE_INIT || head.type == DMANIC_WIRE_ANSWER)
