@@ -31,6 +31,7 @@ FIXTURE_VARIANT(share) {
 	__u64 dead_ms;	/* not heard so long the other node is dead */
 	__u32 status;	/* how all end */
 	bool closed;	/* nobody waits for the end */
+	bool removed;	/* the device goes */
 };
 
 FIXTURE_VARIANT_ADD(share, goes_on) {
@@ -39,6 +40,10 @@ FIXTURE_VARIANT_ADD(share, goes_on) {
 
 FIXTURE_VARIANT_ADD(share, ends) {
 	.dead_ms = 2000, .status = DMANIC_STATUS_PEER_DEAD,
+};
+
+FIXTURE_VARIANT_ADD(share, goes_with_the_device) {
+	.dead_ms = 60000, .status = DMANIC_STATUS_LINK_DOWN, .removed = true,
 };
 
 FIXTURE_VARIANT_ADD(share, is_given_up) {
@@ -79,19 +84,22 @@ static void post(struct share_self *self, struct queue *queue, unsigned int nr)
 	queue_submit(queue);
 }
 
-/* In order, all of them */
-static void expect_ends(struct queue *queue, __u32 status)
+/* All of them */
+static void expect_ends(struct queue *queue, unsigned int nr, __u32 status)
 {
-	unsigned int i, wrong = 0;
+	unsigned int wrong = 0;
+	struct dmanic_cqe cqe;
 
-	for (i = 0; i < DEPTH; i++)
-		wrong += queue_wait(queue).status != status;
+	ASSERT_TRUE(WAIT_FOR(sharing_completed(queue) == nr));
+	while (queue_reap(queue, &cqe))
+		wrong += cqe.status != status;
 	EXPECT_EQ(wrong, 0);
 }
 
 TEST_F_TIMEOUT(share, of_a_silent_node_waits, 120)
 {
 	struct queue third = queue_make(&self->node, 1, 1);
+	char name[DMANIC_NAME_MAX];
 	unsigned int i;
 
 	fabric_late(&self->own, NEVER_NS);
@@ -103,7 +111,7 @@ TEST_F_TIMEOUT(share, of_a_silent_node_waits, 120)
 	/* It has a flow of its own */
 	post(self, &third, 1);
 	EXPECT_EQ(tracing_count(self->instance), SHARE + OF_EACH + 1);
-	if (variant->status == DMANIC_STATUS_OK)
+	if (variant->status == DMANIC_STATUS_OK && !variant->closed)
 		fabric_late(&self->own, 0);
 	if (variant->closed) {
 		queue_close(&self->first);
@@ -112,9 +120,12 @@ TEST_F_TIMEOUT(share, of_a_silent_node_waits, 120)
 		fabric_late(&self->own, 0);
 		return;
 	}
-	expect_ends(&self->first, variant->status);
-	expect_ends(&self->second, variant->status);
-	EXPECT_EQ(queue_wait(&third).status, variant->status);
+	fabric_name(&self->own, 0, name);
+	if (variant->removed)
+		ASSERT_EQ(device_delete(name, true), 0);
+	expect_ends(&self->first, DEPTH, variant->status);
+	expect_ends(&self->second, DEPTH, variant->status);
+	expect_ends(&third, 1, variant->status);
 	for (i = 0; !variant->status && i < DEPTH * 8; i += 4096)
 		EXPECT_EQ(memcmp(self->target.data + i, self->local.data, 4096), 0);
 }
