@@ -296,11 +296,13 @@ struct ether_share {
 /**
  * struct ether_user - what the link keeps of an account, in account->link
  * @nr_peers: of which he uses a share
+ * @nr_uses: the sum of @users of all his shares
  * @nr_places: of peers whose @user he is, in use or not
  * @share: by ep->index
  */
 struct ether_user {
 	unsigned int nr_peers;
+	unsigned int nr_uses;
 	unsigned int nr_places;
 	struct ether_share share[ETHER_PEERS_MAX];
 };

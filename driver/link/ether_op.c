@@ -421,9 +421,10 @@ static void op_take(struct ether_node *en, struct dmanic_op *op)
 /* His user has much under way with that node, and some of it is this queue's */
 static bool op_is_too_many(struct ether_node *en, const struct dmanic_op *op)
 {
+	const struct ether_user *user = op->queue->ctx->account->link;
 	const struct ether_peer *ep;
 
-	if (op->opcode == DMANIC_OP_NOP || to_ether_queue(op->queue)->nr_ops < ETHER_QUEUE_OPS)
+	if (op->opcode == DMANIC_OP_NOP || user->nr_uses < ETHER_SHARE_OPS)
 		return false;
 	ep = dmanic_ether_peer_find(en, op_target(op)->node);
 	return ep && dmanic_ether_share_full(ep, op->queue);

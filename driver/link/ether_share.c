@@ -66,6 +66,7 @@ void dmanic_ether_share_get(struct ether_peer *ep, const struct dmanic_account *
 			dmanic_share_init(&share->of[i]);
 		dmanic_flow_init(&share->asking, &share->of[DMANIC_URGENT]);
 	}
+	user->nr_uses++;
 	if (!share->users++)
 		user->nr_peers++;
 }
@@ -80,6 +81,7 @@ void dmanic_ether_share_put(struct ether_peer *ep, const struct dmanic_account *
 	struct ether_user *user = account->link;
 
 	lockdep_assert_held(&ep->en->lock);
+	user->nr_uses--;
 	if (!--share_of(ep, account)->users)
 		user->nr_peers--;
 }
