@@ -201,6 +201,11 @@ trusting() {
 	done
 }
 
+# Whether so many frames came to node 0
+more() { # FRAMES
+	[ "$(counted 0 frames_received)" -gt "$1" ]
+}
+
 # Node 9 is hostile, but it is a node: most of what it says is looked at to the end. Who trusts
 # it does not crash, and all others do not notice; more words go to the neighbour
 member_disturbs_nobody() { # FRAMES [WORD...]
