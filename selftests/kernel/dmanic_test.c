@@ -111,6 +111,25 @@ unsigned int count_fds(void)
 	return count;
 }
 
+int put_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+int put_file(const char *folder, const char *name, const char *text)
+{
+	char path[160];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return put_text(path, text);
+}
+
 void crowd_make(int fd)
 {
 	enum { SETS = 40, FDS = 500 };

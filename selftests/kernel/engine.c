@@ -15,18 +15,6 @@
 
 /* ---- the engine ---- */
 
-/* 0 or -errno */
-int put_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
 long get_number(const char *path)
 {
 	FILE *file = fopen(path, "re");

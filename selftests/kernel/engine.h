@@ -30,7 +30,7 @@ struct pair {
 	__u64 seed;
 };
 
-int put_text(const char *path, const char *text);
+/* What stands in the file, or -errno */
 long get_number(const char *path);
 
 void engine_load(const char *parameters);

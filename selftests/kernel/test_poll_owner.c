@@ -70,21 +70,6 @@ static void proc_value(pid_t tid, const char *file, const char *name,
 
 /* ---- cgroups ---- */
 
-static bool write_file(const char *folder, const char *name, const char *text)
-{
-	char path[128];
-	ssize_t written;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	written = write(fd, text, strlen(text));
-	close(fd);
-	return written == (ssize_t)strlen(text);
-}
-
 static __u64 cpu_stat(const char *folder, const char *name)
 {
 	unsigned long long value = 0, found = ~0ULL;
@@ -111,7 +96,7 @@ FIXTURE_SETUP(poll_cgroup)
 {
 	poll_owner_setup(&self->owner, NULL);
 	snprintf(self->folder, sizeof(self->folder), ROOT "/dmanic-%d", getpid());
-	if (!write_file(ROOT, "cgroup.subtree_control", "+cpu +cpuset"))
+	if (put_file(ROOT, "cgroup.subtree_control", "+cpu +cpuset"))
 		SKIP("no cgroups (version 2) with the controllers cpu and cpuset");
 	ASSERT_EQ(mkdir(self->folder, 0755), 0);
 }
@@ -122,10 +107,10 @@ FIXTURE_TEARDOWN(poll_cgroup)
 	char pid[16];
 
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	write_file(ROOT, "cgroup.procs", pid);
+	put_file(ROOT, "cgroup.procs", pid);
 	if (self->owner.tid) {
 		snprintf(pid, sizeof(pid), "%d", self->owner.tid);
-		write_file(ROOT, "cgroup.procs", pid);
+		put_file(ROOT, "cgroup.procs", pid);
 	}
 	if (self->folder[0])
 		rmdir(self->folder);
@@ -136,7 +121,7 @@ static void move_here(const struct poll_cgroup_self *self)
 	char pid[16];
 
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	ASSERT_TRUE(write_file(self->folder, "cgroup.procs", pid));
+	ASSERT_EQ(put_file(self->folder, "cgroup.procs", pid), 0);
 }
 
 TEST_F(poll_cgroup, is_the_owners)
@@ -155,7 +140,7 @@ TEST_F(poll_cgroup, of_an_ordinary_user)
 {
 	char wanted[96], value[96];
 
-	ASSERT_TRUE(write_file(self->folder, "cpuset.cpus", "1"));
+	ASSERT_EQ(put_file(self->folder, "cpuset.cpus", "1"), 0);
 	move_here(self);
 	ASSERT_EQ(setresuid(100000, 100000, 0), 0);
 	self->owner.node = node_open(&fabric, 0);
@@ -173,13 +158,13 @@ TEST_F(poll_cgroup, follows_the_cpuset)
 {
 	char value[64];
 
-	ASSERT_TRUE(write_file(self->folder, "cpuset.cpus", "1"));
+	ASSERT_EQ(put_file(self->folder, "cpuset.cpus", "1"), 0);
 	move_here(self);
 	self->owner.tid = make(&self->owner, NULL);
 	proc_value(self->owner.tid, "status", "Cpus_allowed_list:\t", value,
 		   sizeof(value));
 	EXPECT_TRUE(!strcmp(value, "1"));
-	ASSERT_TRUE(write_file(self->folder, "cpuset.cpus", "0"));
+	ASSERT_EQ(put_file(self->folder, "cpuset.cpus", "0"), 0);
 	proc_value(self->owner.tid, "status", "Cpus_allowed_list:\t", value,
 		   sizeof(value));
 	EXPECT_TRUE(!strcmp(value, "0"));
@@ -206,7 +191,7 @@ TEST_F(poll_cgroup, time_is_charged)
 	self->owner.tid = make(&self->owner, &queue);
 	/* Only the thread stays: what is charged is its time alone */
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	ASSERT_TRUE(write_file(ROOT, "cgroup.procs", pid));
+	ASSERT_EQ(put_file(ROOT, "cgroup.procs", pid), 0);
 	before = cpu_stat(self->folder, "usage_usec");
 	ns = poller_cpu_ns(self->owner.tid);
 	start = now_ns();
@@ -226,11 +211,11 @@ TEST_F(poll_cgroup, time_is_limited)
 	__u64 used, start;
 	char pid[16];
 
-	ASSERT_TRUE(write_file(self->folder, "cpu.max", "10000 100000"));
+	ASSERT_EQ(put_file(self->folder, "cpu.max", "10000 100000"), 0);
 	move_here(self);
 	self->owner.tid = make(&self->owner, &queue);
 	snprintf(pid, sizeof(pid), "%d", getpid());
-	ASSERT_TRUE(write_file(ROOT, "cgroup.procs", pid));
+	ASSERT_EQ(put_file(ROOT, "cgroup.procs", pid), 0);
 	used = cpu_stat(self->folder, "usage_usec");
 	start = now_ns();
 	do {

@@ -163,21 +163,6 @@ TEST(memlock, rings_are_charged)
 	EXPECT_EQ(irq.refusal.limit, DMANIC_LIMIT_MEMLOCK);
 }
 
-static int put_file(const char *directory, const char *file, const char *text)
-{
-	char path[160];
-	int fd, ret = 0;
-
-	snprintf(path, sizeof(path), "%s/%s", directory, file);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 /* A process in the group that does nothing wrong */
 static pid_t start_bystander(const char *group)
 {

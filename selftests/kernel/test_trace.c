@@ -112,7 +112,7 @@ static void lines_read(struct trace_self *self)
 		self->nr_lines += line_parse(&self->lines[self->nr_lines], text);
 	}
 	fclose(stream);
-	ASSERT_EQ(tracing_put(self->instance, "trace", ""), 0);
+	ASSERT_EQ(put_file(self->instance, "trace", ""), 0);
 }
 
 /* ---- the fixture ---- */
@@ -208,8 +208,8 @@ TEST_F(trace, data_are_right_with_and_without)
 
 	enable_all(self);
 	for (i = 1; i <= 20; i++) {
-		ASSERT_EQ(tracing_put(self->instance, "events/dmanic/enable",
-			      i & 1 ? "1" : "0"), 0);
+		ASSERT_EQ(put_file(self->instance, "events/dmanic/enable",
+				   i & 1 ? "1" : "0"), 0);
 		run_write_notify(self, i);
 		lines_read(self);
 		EXPECT_EQ(self->nr_lines, i & 1 ? EVENTS : 0);
@@ -265,7 +265,7 @@ TEST_F(trace, each_event_alone)
 		lines_read(self);
 		ASSERT_EQ(self->nr_lines, 1);
 		EXPECT_EQ(self->lines[0].event, i);
-		ASSERT_EQ(tracing_put(self->instance, "events/dmanic/enable", "0"), 0);
+		ASSERT_EQ(put_file(self->instance, "events/dmanic/enable", "0"), 0);
 	}
 }
 

@@ -14,27 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int tracing_put(const char *path, const char *file, const char *text)
-{
-	char whole[160];
-	int fd, ret = 0;
-
-	snprintf(whole, sizeof(whole), "%s/%s", path, file);
-	fd = open(whole, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		ret = -errno;
-	close(fd);
-	return ret;
-}
-
 void tracing_enable(const char *path, const char *event)
 {
 	char file[64];
 
 	snprintf(file, sizeof(file), "events/dmanic/%s/enable", event);
-	ASSERT_EQ(tracing_put(path, file, "1"), 0);
+	ASSERT_EQ(put_file(path, file, "1"), 0);
 }
 
 static void tracefs_open(void)
@@ -74,11 +59,11 @@ void tracing_make(char path[TRACING_PATH])
 	 * An instance begins with the options of the whole. With this one the
 	 * scheduler is patched, too, each time an event is switched.
 	 */
-	ASSERT_EQ(tracing_put(TRACEFS, "options/record-cmd", "0"), 0);
+	ASSERT_EQ(put_file(TRACEFS, "options/record-cmd", "0"), 0);
 	made = mkdir(path, 0700);
-	ASSERT_EQ(tracing_put(TRACEFS, "options/record-cmd", before), 0);
+	ASSERT_EQ(put_file(TRACEFS, "options/record-cmd", before), 0);
 	ASSERT_EQ(made, 0);
-	ASSERT_EQ(tracing_put(path, "trace_clock", "counter"), 0);
+	ASSERT_EQ(put_file(path, "trace_clock", "counter"), 0);
 }
 
 void tracing_remove(const char *path)

@@ -14,8 +14,6 @@
 void tracing_make(char path[TRACING_PATH]);
 void tracing_remove(const char *path);
 
-/* Return: 0 or -errno */
-int tracing_put(const char *path, const char *file, const char *text);
 void tracing_enable(const char *path, const char *event);
 
 /* Events since it was made or cleared, kept or not */
