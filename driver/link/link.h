@@ -121,7 +121,7 @@ struct dmanic_peer_info {
  *	another operation that was not given up.
  * @slow: operations may take as long as somebody asked for; NULL: they end
  *	soon. Nor is anything slow as long as dmanic_node_hurried().
- * @nr_nodes: nodes known
+ * @nr_nodes: nodes of the fabric; ether: this one and those that are connected now
  * @stop: the node goes: complete all its ops as LINK_DOWN and take no more
  * @set_model: change the cost model; -EOPNOTSUPP when NULL
  * @get_model: tell the cost model

@@ -572,7 +572,7 @@ struct dmanic_rate {
  * @acks_sent: ACKs, and DATA that told as much
  * @acks_received: the same
  * @lost: sent frames taken for lost, by time and by what came back
- * @timeouts: of those, because nothing came back
+ * @timeouts: how often nothing came back in time; each takes all that fly for lost
  * @tail_probes: frames sent again to learn whether the end was lost
  * @duplicates: frames that brought nothing new
  * @refused: records of other nodes refused

@@ -30,8 +30,9 @@ static const char overview[] =
 "  -V, --version  as version\n"
 "\n"
 "Objects, commands and keywords may be shortened while they are unambiguous:\n"
-"nicctl de sh nic0. Only devices of the own network namespace are seen. Changes\n"
-"need root (CAP_NET_ADMIN in the initial user namespace).\n"
+"nicctl de sh nic0; but for fabric behind dev show, set, del and stats, which could\n"
+"be the name of a device. Only devices of the own network namespace are seen.\n"
+"Changes need root (CAP_NET_ADMIN in the initial user namespace).\n"
 "Exit status: 0 done, 1 it failed, 2 usage.\n";
 
 static const char dev[] =
@@ -56,7 +57,8 @@ static const char dev[] =
 "      each other in the memory of this machine. They appear in /dev/dmanic.\n"
 "      Or one device NAME on the network device IF: the node N of those that reach\n"
 "      each other over Ethernet. It goes with IF, and when that moves to another\n"
-"      network namespace.\n"
+"      network namespace. PREFIX and NAME have 1 to 28 characters: letters, digits\n"
+"      and, behind the first, hyphens, underscores and dots.\n"
 "set   a device or a fabric: all that is asked for, or nothing\n"
 "del   a device or a fabric. One in use is refused, unless forced: then what\n"
 "      its users have in flight fails, and so does what they do later.\n"
@@ -75,6 +77,7 @@ static const char dev[] =
 "  jitter     each transfer takes up to this much longer, by chance\n"
 "  seed       of that chance, so that it can be repeated\n"
 "Of an ether device\n"
+"  netdev     the network device; its MTU must be at least 544\n"
 "  node       its id, another one on each node: the number that NAME ends with\n"
 "  crc        checksums of data: on, off, or auto (the default): where hardware\n"
 "             is below, or behind the bridge that a veth leads to, and there is no\n"
@@ -136,7 +139,9 @@ static const char stats[] =
 "  NOTIFIES SENT  interrupts it raised on other nodes\n"
 "  RAISED         interrupts of its own that were raised\n"
 "  REFUSED        accesses of other nodes it refused: key, rights, bounds\n"
-"  DOORBELLS      system calls that submitted something\n"
+"  DOORBELLS      how often entries were taken from a ring: by ENTER, by an ENTER\n"
+"                 of an io_uring or by a polling thread; not operations that\n"
+"                 an io_uring posted\n"
 "  ATOMICS        atomic operations done for it\n"
 "  BY DMA         bytes of its operations that a DMA engine copied\n"
 "  FALLBACKS      pieces that the engine failed and the CPU copied\n"
@@ -156,7 +161,8 @@ static const char monitor[] =
 "timeout TIME  end after TIME (seconds, or with ns, us, ms or s: 60, 500ms);\n"
 "              status 1 when fewer than count N events came\n"
 "\n"
-"With --json each line is an object: time, event, and the members of dev show.\n";
+"With --json each line is an object: time, event, and the members of dev show; of a\n"
+"peer also peer, its node id.\n";
 
 static const char doctor[] =
 "Usage: nicctl doctor\n"

@@ -46,7 +46,7 @@ enum dmanic_attr {
 	DMANIC_A_NAME,		/* string: device; DEV_NEW loop: prefix */
 	DMANIC_A_TYPE,		/* string: "loop", "ether" */
 	DMANIC_A_NODE,		/* u32: node id */
-	DMANIC_A_NODES,		/* u32: nodes of a loop fabric */
+	DMANIC_A_NODES,		/* u32: of a loop fabric; ether: this one, and connected now */
 	DMANIC_A_FABRIC,	/* string: loop: the prefix; ether: as asked for, or NAME */
 	DMANIC_A_STATE,		/* u32: enum dmanic_dev_state */
 	DMANIC_A_INCARNATION,	/* u64 */
@@ -190,7 +190,7 @@ enum dmanic_proto_attr {
 	DMANIC_PROTO_A_ACKS_SENT,
 	DMANIC_PROTO_A_ACKS_RECEIVED,
 	DMANIC_PROTO_A_LOST,		/* frames taken for lost */
-	DMANIC_PROTO_A_TIMEOUTS,	/* of those, because nothing came back */
+	DMANIC_PROTO_A_TIMEOUTS,	/* nothing came in time: all under way is LOST */
 	DMANIC_PROTO_A_TAIL_PROBES,	/* sent to learn whether the end was lost */
 	DMANIC_PROTO_A_DUPLICATES,	/* frames that brought nothing new */
 	DMANIC_PROTO_A_REFUSED,		/* operations of other nodes refused */
@@ -264,7 +264,11 @@ enum dmanic_stats_attr {
 	DMANIC_STATS_A_NOTIFIES_SENT,
 	DMANIC_STATS_A_NOTIFIES_RAISED,	/* interrupts of this node raised */
 	DMANIC_STATS_A_TARGET_REFUSED,	/* accesses to this node refused */
-	DMANIC_STATS_A_DOORBELLS,	/* ENTER calls that submitted something */
+	/*
+	 * how often entries were taken from a ring: by ENTER, by an io_uring's ENTER or
+	 * by a polling thread; not operations that an io_uring posted
+	 */
+	DMANIC_STATS_A_DOORBELLS,
 	DMANIC_STATS_A_ATOMICS,		/* done for this node */
 	DMANIC_STATS_A_DMA_BYTES,	/* of operations of this node, by a DMA engine */
 	DMANIC_STATS_A_DMA_FALLBACKS,	/* pieces that it failed and the CPU copied */
