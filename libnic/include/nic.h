@@ -96,7 +96,8 @@ const char *nic_error_detail(const struct nic_ctx *ctx);
  * @name: "nic0"
  * @link: "loop" or "ether"
  * @node: this node's id
- * @nodes: nodes known on the link, this one included
+ * @nodes: loop: nodes of the fabric; ether: this one and those that are connected
+ *	now, not how many there are
  * @features: DMANIC_FEATURE_* of linux/dmanic.h
  * @incarnation: changes when the node restarts
  * @max_segment_bytes: largest segment
@@ -203,7 +204,8 @@ int nic_ctx_fd(const struct nic_ctx *ctx);
  * Several threads may; each of the news goes to one of them.
  *
  * Return: how many, zero when there are none; -ENODEV the device was removed, and
- * all was taken; -EOPNOTSUPP the driver is older than this library.
+ * all was taken; -EINTR a signal came while another thread took some; -EOPNOTSUPP the
+ * driver is older than this library.
  */
 int nic_news_poll(struct nic_ctx *ctx, struct nic_news *news, unsigned int max);
 
@@ -213,8 +215,9 @@ int nic_news_poll(struct nic_ctx *ctx, struct nic_news *news, unsigned int max);
  * @eventfd: instead of the one before; -1: none. Borrowed for the call; it may be closed
  *	afterwards.
  *
- * For programs that sleep on one eventfd for many things. It is signalled for each of the
- * news, at once if some were not taken, and when the device is removed.
+ * For programs that sleep on one eventfd for many things. It is signalled when there are
+ * more news, once for several that come together, at once if some were not taken, and
+ * when the device is removed: take all that there are.
  *
  * Return: 0; -EBADF it is not open; -EINVAL it is no eventfd; -ENODEV the device was
  * removed; -EOPNOTSUPP the driver is older than this library.
@@ -279,7 +282,8 @@ uint32_t nic_segment_id(const struct nic_segment *seg);
  * nic_segment_export() - let other nodes access it
  * @seg: the segment
  * @rights: NIC_READ | NIC_WRITE | NIC_ATOMIC
- * @name: publish under this name, unique on the node; NULL: do not publish
+ * @name: publish under this name, of 1 to 63 bytes, unique on the node; NULL: do not
+ *	publish
  * @secret: the job's two words, for @name; NULL: two zeros
  * @key: out, may be NULL: what nic_connect() must show
  *
@@ -294,7 +298,8 @@ int nic_segment_export(struct nic_segment *seg, unsigned int rights,
  * @seg: the segment
  *
  * Waits for accesses in flight; later ones fail at the initiator with
- * NIC_NO_SEGMENT. Return: 0; -ENOENT it is not exported.
+ * NIC_NO_SEGMENT, or with NIC_ACCESS once it is exported again, which makes another
+ * key. Return: 0; -ENOENT it is not exported.
  */
 int nic_segment_revoke(struct nic_segment *seg);
 
@@ -308,10 +313,11 @@ int nic_segment_revoke(struct nic_segment *seg);
  * @key: its key
  * @remote: out
  *
- * Blocks for one round trip. Return: 0; -EHOSTUNREACH no such node or dead;
- * -ENETDOWN this node's network device is down; -EOPNOTSUPP the node there speaks
- * other versions of the protocol only; -ENOENT no such segment; -EACCES wrong key;
- * -EINVAL it is an interrupt.
+ * Blocks for one round trip; over ether, where no answer comes, until the node is taken
+ * for dead: `dead` (2 s), at worst four times that. Return: 0; -EHOSTUNREACH no such
+ * node or dead; -ENETDOWN this node's network device is down; -EOPNOTSUPP the node there
+ * speaks other versions of the protocol only; -ENOENT no such segment; -EACCES wrong key;
+ * -EINVAL it is an interrupt; -EINTR.
  */
 int nic_connect(struct nic_ctx *ctx, uint32_t node, uint32_t id, uint64_t key,
 		struct nic_remote **remote);
@@ -320,14 +326,15 @@ int nic_connect(struct nic_ctx *ctx, uint32_t node, uint32_t id, uint64_t key,
  * nic_connect_name() - connect to a published segment
  * @ctx: the context
  * @node: where it is
- * @name: as published
+ * @name: as published, 1 to 63 bytes
  * @secret: the job's two words; NULL: two zeros
- * @timeout_ns: wait so long for it to be published
+ * @timeout_ns: wait so long for it to be published; 0: do not wait for that
  * @remote: out
  *
- * Blocks up to @timeout_ns. Return: 0; -ENOENT not published (@timeout_ns 0);
- * -ETIME not published in time; -EACCES wrong secret; -EHOSTUNREACH, -ENETDOWN and
- * -EOPNOTSUPP as nic_connect(); -EINTR.
+ * Blocks up to @timeout_ns; with 0 as nic_connect(). Return: 0; -ENOENT not published
+ * (@timeout_ns 0); -ETIME not published in time, or the node did not answer and
+ * @timeout_ns was too short to take it for dead; -EACCES wrong secret; -EINVAL, -EINTR,
+ * -EHOSTUNREACH, -ENETDOWN and -EOPNOTSUPP as nic_connect().
  */
 int nic_connect_name(struct nic_ctx *ctx, uint32_t node, const char *name,
 		     const uint64_t secret[2], uint64_t timeout_ns,
@@ -805,7 +812,7 @@ unsigned int nic_queue_in_flight(const struct nic_queue *queue);
  *	device is asked for twice as many places, so that those kept are never
  *	half overwritten when read (at its limit one event fewer is kept)
  * @flags: NIC_IRQ_STRICT
- * @name: publish under this name; NULL: do not publish
+ * @name: publish under this name, of 1 to 63 bytes; NULL: do not publish
  * @secret: the job's two words; NULL: two zeros
  * @irq: out
  *

@@ -10,7 +10,9 @@
  *   NIC_DEVICE          see nic_open()
  *   NIC_SECRET          32 hexadecimal digits, known to the job only; else zeros
  *   NIC_JOB             prefix of published names, different for jobs that share
- *                       a node; else the launcher's job id
+ *                       a node; else the launcher's job id (OMPI_MCA_ess_base_jobid,
+ *                       PMI_JOBID, SLURM_JOB_ID and step), else "job": then set it,
+ *                       where jobs share a node
  * Everything else is exchanged over the NIC itself: segments and interrupts
  * are published and looked up by name. No TCP.
  *

@@ -30,7 +30,7 @@
  * @from: what is written
  * @to: where, at each other rank
  * @last_ns: when an operation to that rank was done
- * @bell: eventfd, signalled for each of the news
+ * @bell: eventfd, signalled when there are more news
  */
 struct watch {
 	struct exchange *x;
