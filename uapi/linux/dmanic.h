@@ -107,15 +107,15 @@ struct dmanic_refusal {
 /**
  * struct dmanic_news - what read() of a device gives: something happened to a node
  * @event: enum dmanic_event (linux/dmanic_netlink.h): PEER_UP, _DOWN, _RESTARTED,
- *	_REFUSED, _RIVAL, _DEGRADED of another node; FAILED, RESTARTED, LINK_DOWN,
- *	LINK_UP of this
+ *	_REFUSED, _RIVAL, _DEGRADED, _RESTORED of another node; FAILED, RESTARTED,
+ *	LINK_DOWN, LINK_UP of this
  * @node: which
  * @number: of those that this context was told of, from zero on; between two that
  *	were read, what is missing was overwritten
  *
  * read() gives whole structs, the oldest first, and never waits: EAGAIN, there is
  * nothing new; poll() says when there is (EPOLLIN). EINVAL: no room for one. ENODEV: the
- * device was removed, and all was read.
+ * device was removed, and all was read. EINTR: a signal came while another thread read.
  */
 struct dmanic_news {
 	__u32 event;
@@ -157,7 +157,8 @@ struct dmanic_news_eventfd {
  * @flags: zero
  * @abi: DMANIC_ABI_VERSION (out)
  * @node: this node's id (out)
- * @nodes: nodes known on the link, this one included (out)
+ * @nodes: loop: nodes of the fabric; ether: this one and those that are connected
+ *	now, not how many there are (out)
  * @sqe_size: bytes in a submission entry (out)
  * @cqe_size: bytes in a completion entry (out)
  * @max_poll_threads: queues with a polling thread on this device (out)
@@ -238,7 +239,8 @@ struct dmanic_segment_create {
  * @reserved: zero
  *
  * REVOKE waits for accesses of other nodes in flight; later ones fail there
- * with DMANIC_STATUS_NO_SEGMENT. DESTROY revokes first. Mappings of the
+ * with DMANIC_STATUS_NO_SEGMENT, or with DMANIC_STATUS_ACCESS once it is exported
+ * again, which makes another key. DESTROY revokes first. Mappings of the
  * memory stay valid until they are unmapped; operations already posted with
  * the segment as their local side finish.
  */
@@ -285,7 +287,9 @@ struct dmanic_segment_export {
  * @key: its key (unless BY_NAME)
  * @secret: the job's (with BY_NAME)
  * @timeout_ns: with BY_NAME: wait so long for the name to be published; zero:
- *	do not wait
+ *	do not wait for that. Over ether the call may block all the same, until the
+ *	node answers or is taken for dead (DMANIC_A_DEAD_NS, at worst four times
+ *	that); with a shorter @timeout_ns ETIME also means that it did not answer
  * @name: with BY_NAME
  * @handle: names the connection in entries (out)
  * @rights: what was granted (out)
@@ -404,9 +408,10 @@ struct dmanic_irq_create {
  *	room are taken meanwhile; zero: do not wait
  * @timeout_ns: longest wait; zero: do not wait; DMANIC_TIMEOUT_NEVER
  * @submitted: entries taken (out, also when the wait fails)
- * @available: completions unconsumed (out, also when the wait fails)
+ * @available: completions unconsumed (out, also after ETIME and EINTR; after ENODEV
+ *	look at cq_tail)
  *
- * ETIME and EINTR are about the wait alone: what was submitted is submitted.
+ * ETIME, EINTR and ENODEV are about the wait alone: what was submitted is submitted.
  */
 struct dmanic_enter {
 	__u32 size;
@@ -453,9 +458,10 @@ struct dmanic_irq_wait {
  * A dying ring waits for its commands. Without DMANIC_FEATURE_URING_CANCEL they
  * cannot be cancelled, so what might take long is refused: -EOPNOTSUPP for waits,
  * for LIST, for operations of more than DMANIC_URING_POST_MAX bytes (a block of
- * a strided one counts 64 more), and on a link that models costs; -EBUSY when as
- * much is in flight on the device, or has been taken from the queue's ring and
- * is not done (a LIST there is always too much). What is not done after 5 to
+ * a strided one counts 64 more), on a link that models costs, and on an ether link
+ * whose peers are dead only after more than 5 s; -EBUSY when as much is in flight on
+ * the device, or has been taken from the queue's ring and is not done (a LIST there
+ * is always too much). What is not done after 5 to
  * 10 s, and five more for each 16 MiB that were in flight on the device when it
  * was posted, or before it in its queue, ends with -ECANCELED.
  */

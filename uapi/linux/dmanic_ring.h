@@ -205,8 +205,9 @@ enum dmanic_status {
  * @status: enum dmanic_status
  * @opcode: from the submission entry
  * @flags: from the submission entry
- * @result: bytes moved (on failure: at least this many were not placed
- *	wrongly, but none may be relied on); atomics: the old value
+ * @result: bytes moved; after a failure it means nothing, except that a LIST which
+ *	ended with BOUNDS tells the bytes of the entries before the wrong one; atomics:
+ *	the word before
  * @reserved: zero
  */
 struct dmanic_cqe {
