@@ -196,9 +196,22 @@ attacked() { # COMMAND...
 # A program of node 0 that asks node 9 for all kinds of things, until there is /tmp/trusted
 trusting() {
 	while [ ! -e /tmp/trusted ]; do
-		nicrun -n 1 -- ip netns exec n0 exchange trust --to 9 --time 5s >>/tmp/trust 2>&1 ||
+		nicrun -n 1 -- ip netns exec n0 exchange trust --to 9 --time 2s >>/tmp/trust 2>&1 ||
 			{ cat /tmp/trust; return 1; }
 	done
+}
+
+# "TIMES WELL ALL": how often it connected, and how many operations went well
+trust_told() {
+	awk '{ times += $2; well += $4; all += $6 }
+		END { print times + 0, well + 0, all + 0 }' /tmp/trust
+}
+
+# Something that node 9 answered was believed
+trust_was_abused() {
+	local told
+	read -ra told < <(trust_told)
+	[ "${told[1]}" -gt 0 ]
 }
 
 # Whether so many frames came to node 0
@@ -207,29 +220,37 @@ more() { # FRAMES
 }
 
 # Node 9 is hostile, but it is a node: most of what it says is looked at to the end. Who trusts
-# it does not crash, and all others do not notice; more words go to the neighbour
+# it does not crash, and all others do not notice; more words go to the neighbour, which
+# goes on until answers of it were believed
 member_disturbs_nobody() { # FRAMES [WORD...]
-	local before came dropped refused status=0 truster
-	came=$(came_from_neighbor)
+	local before came dropped refused sent=0 round status=0 truster told
 	dropped=$(counted 0 dropped)
 	refused=$(counted 0 refused)
 	before="$(counted 1 deaths) $(counted 1 restarts)"
-	rm -f /tmp/trusted /tmp/trust
+	rm -f /tmp/trusted
+	: >/tmp/trust
 	trusting &
 	truster=$!
-	attacked neighbor 2 0 --member 9 --frames "$@" || status=1
+	for round in {0..19}; do
+		came=$(came_from_neighbor)
+		SEED=$(($(fuzz_seed) + round)) attacked neighbor 2 0 --member 9 --frames "$@" || status=1
+		most_came "$came" || status=1
+		sent=$((sent + $(frames_sent)))
+		# What it did is told in the end
+		[ $status = 0 ] && ! within 3 trust_was_abused || break
+	done
 	touch /tmp/trusted
 	wait $truster || status=1
-	most_came "$came" || status=1
 	dropped=$(($(counted 0 dropped) - dropped))
 	refused=$(($(counted 0 refused) - refused))
+	read -ra told < <(trust_told)
 	echo "note: $dropped of them dropped, $refused operations refused"
-	awk '{ times += $2; well += $4; all += $6 }
-		END { print "note: connected " times " times, " well " of " all " operations went well" }' /tmp/trust
+	echo "note: connected ${told[0]} times, ${told[1]} of ${told[2]} operations went well"
 	[ "$(counted 1 deaths) $(counted 1 restarts)" = "$before" ] ||
 		{ echo "node 1: before $before"; in_n 1 nicctl stats nic1; status=1; }
-	[ $dropped -lt $(($(frames_sent) / 2)) ] && [ $refused -gt $(($(frames_sent) / 200)) ] ||
+	[ $dropped -lt $((sent / 2)) ] && [ $refused -gt $((sent / 200)) ] ||
 		{ echo "most of them came to nothing"; status=1; }
+	trust_was_abused || { echo "none of its answers was believed"; status=1; }
 	return $status
 }
 
