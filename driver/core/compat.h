@@ -112,8 +112,11 @@ static inline const void *dmanic_uring_arg(const struct io_uring_cmd *cmd)
 #define dmanic_uring_complete_lazy	io_uring_cmd_do_in_task_lazy
 #endif
 
-/* A dying ring cancels its commands: else it waits for them for ever */
-#ifdef IORING_URING_CMD_CANCELABLE
+/*
+ * A dying ring cancels its commands: else it waits for them for ever. Built with
+ * DMANIC_NO_CANCEL, the driver is on each kernel as it is on those that cannot.
+ */
+#if defined(IORING_URING_CMD_CANCELABLE) && !defined(DMANIC_NO_CANCEL)
 #define DMANIC_URING_CANCEL		1
 #define DMANIC_URING_F_CANCEL		IO_URING_F_CANCEL
 #define dmanic_uring_mark_cancelable	io_uring_cmd_mark_cancelable

@@ -336,15 +336,11 @@ void neighbor_make(struct neighbor *n)
 	n->out.length = ETHERNET + (length < n->mtu ? length : n->mtu);
 }
 
-/* What was made becomes long, and says that it is long, mostly; it is to be cut */
-void neighbor_enlarge(struct neighbor *n, struct gso_header *header)
+/* What was made becomes long, and says so, mostly */
+static void enlarge_any(struct neighbor *n, u32 more)
 {
-	static const u8 types[] = {
-		GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, GSO_UDP, GSO_TCPV4 | GSO_ECN,
-	};
-	u32 head, length = n->out.length - ETHERNET, more;
+	u32 length = n->out.length - ETHERNET, head;
 
-	more = below(n, DMANIC_WIRE_FRAME_MAX - length);
 	neighbor_fill(n, body(n) + length, more);
 	length += more;
 	n->out.length = ETHERNET + length;
@@ -354,6 +350,30 @@ void neighbor_enlarge(struct neighbor *n, struct gso_header *header)
 		body(n)[7] = (u8)(length - head);
 		dmanic_head_seal(body(n), head);
 	}
+}
+
+/* A frame in the form of those that a driver has cut, in place of what was made */
+static void make_large_test(struct neighbor *n, u32 length)
+{
+	const struct dmanic_test test = { .number = 1, .total = (u16)(length - DMANIC_WIRE_CUT_HEAD) };
+	u32 head = dmanic_test_encode(body(n), n->tag, &test);
+
+	neighbor_fill(n, body(n) + head, test.total);
+	n->out.length = ETHERNET + head + test.total;
+}
+
+/* It says to be of another transport, and is to be cut */
+void neighbor_enlarge(struct neighbor *n, struct gso_header *header)
+{
+	static const u8 types[] = {
+		GSO_TCPV4, GSO_TCPV6, GSO_UDP_L4, GSO_UDP, GSO_TCPV4 | GSO_ECN,
+	};
+	u32 more = below(n, DMANIC_WIRE_FRAME_MAX - n->mtu);
+
+	if (below(n, 2))
+		make_large_test(n, n->mtu + more);
+	else
+		enlarge_any(n, more);
 	header->type = types[below(n, sizeof(types))];
 	header->flags = GSO_CHECKSUM;
 	header->size = (u16)(below(n, 8) ? 500 + below(n, 1000) : neighbor_number(n));
