@@ -4,7 +4,8 @@
  *	allocation and copy failing in turn while they are looked at, or one of them is taken away
  *
  * Owns: the sweep of test_fail_nth.c for DEV_GET, STATS_GET and PEER_GET where there are peers,
- * for DEV_DEL by force, and for a move of the network device to another namespace. Each device
+ * for DEV_DEL by force, for DEV_SET of a key, and for a move of the network device to another
+ * namespace. Each device
  * has a context, a segment, an interrupt, a queue, and connections to the other; operations of
  * each kind are under way both ways, and do not end, as all frames to the first one are lost
  * on purpose. Whatever fails: the first one stays, as it was, and they end well once frames arrive
@@ -292,8 +293,10 @@ static void post_all(struct side *side)
 	queue_submit(&side->queue);
 }
 
-/* Each of them once, as one of two */
-static void expect_ended(struct side *side, __u32 status, __u32 or)
+#define STATUS(name)	(1U << DMANIC_STATUS_##name)
+
+/* Each of them once, as one of these */
+static void expect_ended(struct side *side, __u32 statuses)
 {
 	unsigned int i, ended = 0;
 	struct dmanic_cqe cqe;
@@ -302,8 +305,8 @@ static void expect_ended(struct side *side, __u32 status, __u32 or)
 		EXPECT_LT(cqe.cookie, OPS);
 		EXPECT_EQ(ended & 1U << cqe.cookie % OPS, 0);
 		ended |= 1U << cqe.cookie % OPS;
-		if (cqe.status != or)
-			EXPECT_EQ(cqe.status, status);
+		if (!(1U << cqe.status & statuses))
+			FAIL("operation %llu ended with status %u", cqe.cookie, cqe.status);
 	}
 	EXPECT_EQ(ended, (1U << OPS) - 1);
 	EXPECT_TRUE(!queue_reap(&side->queue, &cqe));
@@ -372,7 +375,7 @@ static void expect_stays(const struct under_way *way)
 	EXPECT_NE(if_nametoindex(sides[0].netdev), 0);
 	lose(0);
 	for (i = 0; i < ARRAY_SIZE(sides); i++)
-		expect_ended(&sides[i], DMANIC_STATUS_OK, DMANIC_STATUS_OK);
+		expect_ended(&sides[i], STATUS(OK));
 	for (i = 0; i < ARRAY_SIZE(sides); i++)
 		expect_done(way, i);
 }
@@ -385,7 +388,7 @@ static void expect_gone(void)
 
 	EXPECT_LT(node_path_open(side->node.name, O_RDWR), 0);
 	EXPECT_NE(queue_flags(&side->queue) & DMANIC_RING_DEAD, 0);
-	expect_ended(side, DMANIC_STATUS_LINK_DOWN, DMANIC_STATUS_LINK_DOWN);
+	expect_ended(side, STATUS(LINK_DOWN));
 	EXPECT_EQ(queue_enter(&side->queue, 1, 0, 0), -ENODEV);
 	EXPECT_EQ(irq_wait(&side->irq, 0, 0, NULL), -ENODEV);
 	EXPECT_EQ(segment_create(&side->node, PART, &segment), -ENODEV);
@@ -402,7 +405,7 @@ static void come_back(const struct under_way *way)
 
 	side_close(side);
 	device_make(0);
-	expect_ended(other, DMANIC_STATUS_PEER_DEAD, DMANIC_STATUS_PEER_RESTARTED);
+	expect_ended(other, STATUS(PEER_DEAD) | STATUS(PEER_RESTARTED));
 	EXPECT_EQ(disconnect(&other->node, other->handle), 0);
 	EXPECT_EQ(disconnect(&other->node, other->notify), 0);
 	side_open(0);
@@ -508,6 +511,89 @@ TEST_TIMEOUT(fail_nth_pair, forced_delete_in_use_is_all_or_nothing, 240)
 	/* Else there was no fault before it, or none at all */
 	EXPECT_GT(outcome.stayed, 0);
 	EXPECT_GT(outcome.went, 1);
+	pair_end();
+}
+
+/* ---- it has another key ---- */
+
+static void key_begin(struct request *request, unsigned int node, unsigned int nth)
+{
+	__u8 key[16];
+
+	memset(key, (int)nth, sizeof(key));
+	request_begin(request, DMANIC_GENL_CMD_DEV_SET, 0);
+	mnl_attr_put_strz(request->header, DMANIC_A_NAME, sides[node].node.name);
+	mnl_attr_put(request->header, DMANIC_A_KEY, sizeof(key), key);
+	mnl_attr_put_u32(request->header, DMANIC_A_KEY_ID, nth);
+}
+
+/*
+ * The other one was told that connections end, unless that frame met the fault; then it
+ * is its own key that ends them. Both have the same one then, and find each other; what
+ * waited behind the READ begins only then.
+ */
+static void expect_rekeyed(const struct under_way *way, unsigned int nth)
+{
+	struct request request;
+	unsigned int i;
+
+	key_begin(&request, 1, nth);
+	ASSERT_EQ(request_send(&request, NULL, NULL), 0);
+	lose(0);
+	expect_ended(&sides[0], STATUS(LINK_DOWN) | STATUS(OK));
+	expect_ended(&sides[1], STATUS(PEER_DEAD) | STATUS(LINK_DOWN) | STATUS(OK));
+	for (i = 0; i < ARRAY_SIZE(sides); i++) {
+		expect_same(&sides[i], &way->before[i]);
+		EXPECT_EQ(disconnect(&sides[i].node, sides[i].handle), 0);
+		EXPECT_EQ(disconnect(&sides[i].node, sides[i].notify), 0);
+	}
+	pair_connect();
+}
+
+/* True: it was set */
+static bool try_key(int control, unsigned int nth, bool *more)
+{
+	struct under_way way;
+	struct request request;
+	struct device now;
+	bool set;
+	int ret;
+
+	begin(&way, nth);
+	key_begin(&request, 0, nth);
+	ret = request_send_armed(control, nth, &request, more);
+	side_ask(&sides[0], &now);
+	set = now.key_id == nth;
+	if (ret < 0)
+		errno_expect(nth, ret);
+	if (ret <= 0)
+		EXPECT_EQ(set, !ret);
+	if (set) {
+		expect_rekeyed(&way, nth);
+	} else {
+		EXPECT_EQ(now.key_id, way.before[0].key_id);
+		expect_stays(&way);
+	}
+	expect_moves(nth);
+	if (harness_failed())
+		FAIL("fault %u, answered %d: the key was %s", nth, ret, set ? "set" : "not set");
+	return set;
+}
+
+TEST_TIMEOUT(fail_nth_pair, key_in_use_is_all_or_nothing, 240)
+{
+	unsigned int nth, set = 0;
+	int control = injection_open();
+	bool more = true;
+
+	pair_make();
+	for (nth = 1; nth < FAULTS_MAX && more; nth++)
+		set += try_key(control, nth, &more);
+	faults_told(nth - 2);
+	harness_note("it was set in spite of %u of them", set - 1);
+	/* Else there was no fault before it */
+	EXPECT_GT(nth - 1, set);
+	EXPECT_GT(set, 0);
 	pair_end();
 }
 
