@@ -122,7 +122,7 @@ static bool there_already(const void *to, const void *from, size_t bytes)
 	if (bytes < SAMPLE)
 		return false;
 	for (i = 0; i + SAMPLE <= bytes; i += SAMPLE_EVERY)
-		if (memcmp(to + i, from + i, SAMPLE))
+		if (memcmp(to + i, from + i, SAMPLE) != 0)
 			return false;
 	return !memcmp(to + bytes - SAMPLE, from + bytes - SAMPLE, SAMPLE);
 }
