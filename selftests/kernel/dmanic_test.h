@@ -92,7 +92,7 @@ void fill(void *data, size_t length, __u64 seed);
 size_t page_bytes(void);
 size_t page_round(size_t length);
 unsigned int count_fds(void);
-/* What is in the file then; 0 or -errno */
+/* Writes @text into a file that there is; 0 or -errno */
 int put_text(const char *path, const char *text);
 int put_file(const char *folder, const char *name, const char *text);
 bool all_bytes(const void *data, size_t length, __u8 value);

@@ -5,11 +5,11 @@
  *
  * Owns: the sweep of test_fail_nth.c for DEV_GET, STATS_GET and PEER_GET where there are peers,
  * for DEV_DEL by force, for DEV_SET of a key, and for a move of the network device to another
- * namespace. Each device
- * has a context, a segment, an interrupt, a queue, and connections to the other; operations of
- * each kind are under way both ways, and do not end, as all frames to the first one are lost
- * on purpose. Whatever fails: the first one stays, as it was, and they end well once frames arrive
- * again; or it is gone, and each has ended once, for that reason.
+ * namespace. Each device has a context, a segment, an interrupt, a queue, and connections to
+ * the other; operations of each kind are under way both ways, and do not end, as all frames to
+ * the first one are lost on purpose. Whatever fails: the first one stays, as it was, and they
+ * end well once frames arrive again; or it is gone, or has another key, and each has ended
+ * once, for that reason.
  */
 #include "injection.h"
 
