@@ -43,13 +43,18 @@ void output_say(const char *tool, const char *format, va_list args,
 int output_finish(const char *tool)
 {
 	bool lost = ferror(stdout);
+	bool known;
 
 	errno = 0;
 	if (!fflush(stdout) && !lost)
 		return 0;
-	/* what was lost earlier left no reason */
+	/*
+	 * What was lost earlier left no reason, and maybe nothing in the
+	 * buffer: the end of the line that was cut meets the same one.
+	 */
+	known = errno || write(STDOUT_FILENO, "\n", 1) < 0;
 	fprintf(stderr, "%s: cannot write the output: %s\n", tool,
-		errno ? strerror(errno) : "a part of it was lost");
+		known ? strerror(errno) : "a part of it was lost");
 	return -1;
 }
 
