@@ -143,6 +143,15 @@ nodes_remove() { # NODES
 	ip netns del hub
 }
 
+# The first two nodes' devices, and the module: nothing holds any of them
+nodes_go() {
+	local i
+	for i in 0 1; do
+		in_n $i nicctl dev del "nic$i" || return
+	done
+	rmmod dmanic && modprobe dmanic
+}
+
 # A rank for each node, in its namespace
 nodes_run() { # NODES COMMAND...
 	local count=$1

@@ -212,6 +212,17 @@ struct cJSON *result_named(struct cJSON *report, const char *name)
 	return NULL;
 }
 
+const struct cJSON *check_named(const struct cJSON *report, const char *name)
+{
+	const cJSON *check;
+
+	cJSON_ArrayForEach(check, member(report, "checks"))
+		if (!strcmp(text_of(check, "name"), name))
+			return check;
+	FAIL("no check \"%s\" from: %s", name, words);
+	return NULL;
+}
+
 static const cJSON *at_path(const cJSON *object, const char *path)
 {
 	char name[64];

@@ -60,8 +60,11 @@ unsigned int count(const char *text, const char *part);
  */
 struct cJSON *report_of(const char *tool);
 
-/* A result by its name, or NULL; its number or text by a path "model.scale" */
+/* By its name, or the test fails */
 struct cJSON *result_named(struct cJSON *report, const char *name);
+const struct cJSON *check_named(const struct cJSON *report, const char *name);
+
+/* The number or text by a path "model.scale" */
 double number_of(const struct cJSON *object, const char *path);
 const char *text_of(const struct cJSON *object, const char *path);
 

@@ -134,16 +134,6 @@ TEST(control, stats_name_the_link)
 
 /* ---- doctor ---- */
 
-static const cJSON *check_named(const cJSON *report, const char *name)
-{
-	const cJSON *check;
-
-	cJSON_ArrayForEach(check, cJSON_GetObjectItem(report, "checks"))
-		if (!strcmp(text_of(check, "name"), name))
-			return check;
-	FAIL("no check \"%s\" from: %s", name, run_words());
-}
-
 static void expect_level(const cJSON *report, const char *name,
 			 const char *level)
 {

@@ -30,19 +30,9 @@ static int results(void)
 	return cJSON_GetArraySize(cJSON_GetObjectItem(report, "results"));
 }
 
-static const cJSON *check_named(const char *name)
-{
-	const cJSON *check;
-
-	cJSON_ArrayForEach(check, cJSON_GetObjectItem(report, "checks"))
-		if (!strcmp(text_of(check, "name"), name))
-			return check;
-	FAIL("no check \"%s\" from: %s", name, run_words());
-}
-
 static bool check_is_ok(const char *name)
 {
-	return cJSON_IsTrue(cJSON_GetObjectItem(check_named(name), "ok"));
+	return cJSON_IsTrue(cJSON_GetObjectItem(check_named(report, name), "ok"));
 }
 
 /* A fabric for those that do not ask how one is made */
@@ -362,8 +352,8 @@ TEST(tools, nicperf_check_fails_what_misses_its_bound)
 	EXPECT_TRUE(check_is_ok("bandwidth data"));
 	EXPECT_TRUE(!check_is_ok("put 1M depth 1 poll"));
 	EXPECT_TRUE(!check_is_ok("put 1M depth 4 poll"));
-	EXPECT_HAS(text_of(check_named("put 1M depth 1 poll"), "detail"), " of memcpy ");
-	EXPECT_HAS(text_of(check_named("put 1M depth 1 poll"), "detail"), ", bound 0.75");
+	EXPECT_HAS(text_of(check_named(report, "put 1M depth 1 poll"), "detail"), " of memcpy ");
+	EXPECT_HAS(text_of(check_named(report, "put 1M depth 1 poll"), "detail"), ", bound 0.75");
 }
 
 /* Whether a bound is held depends on the machine; that its verdict is right does not */
@@ -376,7 +366,7 @@ TEST(tools, nicperf_check_judges_by_its_bound)
 	run("nicperf post --check --json -d @0 --way enter -t 2ms --samples 3");
 	cJSON_Delete(report);
 	report = report_of("nicperf");
-	bound = strstr(text_of(check_named(name), "detail"), ", bound ");
+	bound = strstr(text_of(check_named(report, name), "detail"), ", bound ");
 	ASSERT_TRUE(bound);
 	held = number_of(result_named(report, name), "ratio") <=
 	       strtod(bound + strlen(", bound "), NULL);

@@ -19,7 +19,6 @@
 
 #define CALL_ARGS	16U
 #define PROGRAM_CALLS	64U
-#define PROGRAM_TEXT	(PROGRAM_CALLS * (CALL_ARGS * 17 + 40))
 #define POOL		16U
 #define DEVICES		8U
 

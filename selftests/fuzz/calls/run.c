@@ -16,7 +16,6 @@
 
 #include "calls.h"
 
-#define ARGUMENT_MAX	512U
 #define TICK_US		20000
 /* Bytes that structs of later drivers may have more */
 #define LONGER		64U

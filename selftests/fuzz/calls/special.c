@@ -276,7 +276,6 @@ static bool put_u32(uint8_t *to, uint32_t value)
 	return run_copy(to, &value, sizeof(value));
 }
 
-/* An entry where the next one goes */
 /* What an opcode does not use is zero, unless it is to be refused */
 static void fill_entry(struct state *state, const struct description *is, const uint64_t *arg,
 		       struct dmanic_sqe *sqe)
@@ -330,7 +329,7 @@ long special_reap(struct state *state, const struct description *is, const uint6
 
 /* ---- processes ---- */
 
-/* The child has all of it, uses some, and goes */
+/* The child has all of it, uses some, and goes: now, or when its parent may have ended */
 long special_fork(struct state *state, const struct description *is, const uint64_t *arg)
 {
 	static const char *const names[] = { "touch", "enter", "post", "munmap", "close", "query" };
@@ -353,6 +352,8 @@ long special_fork(struct state *state, const struct description *is, const uint6
 		}
 		_exit(0);
 	}
+	if (arg[1] & 64)
+		return 0;
 	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
 	return 0;

@@ -92,11 +92,6 @@ static inline u16 nla_get_u16(const struct nlattr *attr)
 	return value;
 }
 
-static inline u8 nla_get_u8(const struct nlattr *attr)
-{
-	return *(u8 *)nla_data(attr);
-}
-
 int nla_parse(struct nlattr **attrs, int most, const void *bytes, int length,
 	      const struct nla_policy *policy, struct netlink_ext_ack *extack);
 
