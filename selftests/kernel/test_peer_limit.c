@@ -15,10 +15,10 @@
 #define USER_PEERS	192U	/* of one user */
 #define STRANGER	1000000U /* node ids from here on are nobody's */
 #define MOST		(PEERS + 8)
-#define QUEUES		8U
-#define LISTS		4U	/* of each queue */
+#define QUEUES		2U
+#define LISTS		1U	/* of each queue: few, so that at times none is on the wire */
 #define ENTRIES		131072U	/* of each LIST */
-#define TRIES		20U	/* to use a node more */
+#define TRIES		500U	/* to use a node more */
 
 /* A user who asks for a node that is not there, until he is interrupted or refused */
 struct seeker {
