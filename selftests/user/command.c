@@ -209,7 +209,6 @@ struct cJSON *result_named(struct cJSON *report, const char *name)
 		if (!strcmp(text_of(result, "name"), name))
 			return result;
 	FAIL("no result \"%s\" from: %s", name, words);
-	return NULL;
 }
 
 const struct cJSON *check_named(const struct cJSON *report, const char *name)
@@ -220,7 +219,6 @@ const struct cJSON *check_named(const struct cJSON *report, const char *name)
 		if (!strcmp(text_of(check, "name"), name))
 			return check;
 	FAIL("no check \"%s\" from: %s", name, words);
-	return NULL;
 }
 
 static const cJSON *at_path(const cJSON *object, const char *path)
