@@ -477,6 +477,7 @@ __poll_t dmanic_news_poll(struct dmanic_ctx *ctx, struct file *file, poll_table 
  * @user: who opened them
  * @link: the link's own, link->account_bytes; NULL when it has none
  * @nr: objects, by enum dmanic_kind
+ * @posted: his part of node->posted
  */
 struct dmanic_account {
 	struct list_head entry;
@@ -484,6 +485,7 @@ struct dmanic_account {
 	struct user_struct *user;
 	void *link;
 	atomic_t nr[DMANIC_KINDS];
+	atomic64_t posted;
 };
 
 struct dmanic_account *dmanic_account_get(struct dmanic_node *node,

@@ -11,10 +11,10 @@
  * are given up and waits end. Where it cannot, there are no waits, and posts only
  * as many as are done within a fraction of a second, on links that are not slow and
  * behind no more than that of their own queue (queue->taken): node->posted counts
- * them, and links do not delay anything as long as it is not zero, even if they
- * become slow, and the loop link serves their queues first (queue->posted). Over a wire
- * they may take longer, or as long as a peer likes: what takes far too long is given up
- * (queue->uring_limit).
+ * them, and account->posted those of a user, who has his share only. Links do not delay
+ * anything as long as the first is not zero, even if they become slow, and the loop link
+ * serves their queues first (queue->posted). Over a wire they may take longer, or as long
+ * as a peer likes: what takes far too long is given up (queue->uring_limit).
  *
  * Cancelling runs under the ring's uring_lock, as long as the command is not
  * done; so does the submission of a command, unless it comes from a worker of
@@ -87,12 +87,22 @@ struct uring_post {
 /* What an operation and a block of it count, besides their bytes */
 #define URING_OP_SIZE		SZ_4K
 #define URING_BLOCK_SIZE	SZ_64
-/* Most that is posted on a node where nobody can cancel it */
-#define URING_POSTED_MAX	(DMANIC_URING_POST_MAX + URING_OP_SIZE)
+/* Most that a user has posted on a node where nobody can cancel it, and all have */
+#define URING_USER_MAX		(DMANIC_URING_POST_MAX + URING_OP_SIZE)
+#define URING_POSTED_MAX	(DMANIC_USER_SHARE * URING_USER_MAX)
 
 static struct uring_post *to_post(struct io_uring_cmd *cmd)
 {
 	return io_uring_cmd_to_pdu(cmd, struct uring_post);
+}
+
+/* It is done, or was not begun */
+static void uring_posted_sub(struct dmanic_queue *queue, u64 size)
+{
+	if (DMANIC_URING_CANCEL)
+		return;
+	atomic64_sub(size, &queue->node->posted);
+	atomic64_sub(size, &queue->ctx->account->posted);
 }
 
 /**
@@ -105,8 +115,7 @@ void dmanic_uring_op_done(struct dmanic_op *op, struct io_uring_cmd **done)
 	struct uring_post *post = to_post(op->uring);
 
 	lockdep_assert_held(&op->queue->lock);
-	if (!DMANIC_URING_CANCEL)
-		atomic64_sub(post->result, &op->queue->node->posted);
+	uring_posted_sub(op->queue, post->result);
 	WRITE_ONCE(op->queue->posted, op->queue->posted - 1);
 	post->op = NULL;
 	post->result = op->result;
@@ -177,7 +186,7 @@ static void uring_post_cancel(struct dmanic_queue *queue, struct io_uring_cmd *c
  * under way before it when it was posted, so a device that moves 4 MiB a second of that ends
  * what it began. What comes later, on this queue or another one, does not make it longer, though
  * it may take its turns on the wire: a dying ring waits for that. At most it is
- * (2 + 2 * URING_POSTED_MAX / URING_LIMIT_BYTES) * URING_LIMIT, not three minutes.
+ * (2 + (URING_POSTED_MAX + URING_USER_MAX) / URING_LIMIT_BYTES) * URING_LIMIT, not two minutes.
  */
 #define URING_LIMIT		(5 * HZ)
 #define URING_LIMIT_BYTES	SZ_16M
@@ -257,11 +266,11 @@ void dmanic_uring_queue_exit(struct dmanic_queue *queue)
 static u64 uring_size(u8 opcode, u64 block, u32 count)
 {
 	if (opcode == DMANIC_OP_LIST)
-		return URING_POSTED_MAX + 1;
-	block = min_t(u64, block, URING_POSTED_MAX);
+		return URING_USER_MAX + 1;
+	block = min_t(u64, block, URING_USER_MAX);
 	if (count > 1)
 		block += URING_BLOCK_SIZE;
-	return min_t(u64, count * block, URING_POSTED_MAX) + URING_OP_SIZE;
+	return min_t(u64, count * block, URING_USER_MAX) + URING_OP_SIZE;
 }
 
 u64 __dmanic_uring_taken(const struct dmanic_op *op)
@@ -281,15 +290,21 @@ static u64 uring_post_size(const struct dmanic_sqe *sqe)
 static int uring_posted_add(struct dmanic_queue *queue, const struct dmanic_sqe *sqe,
 			    u64 *size)
 {
+	struct dmanic_account *account = queue->ctx->account;
 	struct dmanic_node *node = queue->node;
 	int ret = 0;
 
 	*size = uring_post_size(sqe);
-	if (*size > URING_POSTED_MAX)
+	if (*size > URING_USER_MAX)
 		return -EOPNOTSUPP;
 	/* It comes after those; submit_lock is held, so they only get fewer */
-	if (*size + atomic64_read(&queue->taken) > URING_POSTED_MAX)
+	if (*size + atomic64_read(&queue->taken) > URING_USER_MAX)
 		return -EBUSY;
+	/* First, for others are not to see what he may not have */
+	if (atomic64_add_return(*size, &account->posted) > URING_USER_MAX) {
+		atomic64_sub(*size, &account->posted);
+		return -EBUSY;
+	}
 	/*
 	 * Fully ordered, before asking whether the link is slow: if it becomes
 	 * slow after that, it sees the count first.
@@ -299,7 +314,7 @@ static int uring_posted_add(struct dmanic_queue *queue, const struct dmanic_sqe 
 	else if (dmanic_link_slow(node))
 		ret = -EOPNOTSUPP;
 	if (ret)
-		atomic64_sub(*size, &node->posted);
+		uring_posted_sub(queue, *size);
 	return ret;
 }
 
@@ -330,8 +345,7 @@ static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *c
 		return ret;
 	op = dmanic_queue_post_begin(queue, &behind);
 	if (!op) {
-		if (!DMANIC_URING_CANCEL)
-			atomic64_sub(size, &queue->node->posted);
+		uring_posted_sub(queue, size);
 		return -EBUSY;
 	}
 	to_post(cmd)->result = size;

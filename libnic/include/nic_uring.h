@@ -42,12 +42,12 @@ struct io_uring_cqe;
  * Without NIC_URING_WAIT the kernel cannot cancel commands. Then wait with
  * IORING_OP_POLL_ADD for POLLIN on nic_queue_fd() or nic_irq_fd(). And operations
  * that might take long are refused (NIC_UNSUPPORTED): every list; what has more
- * than 256 MiB less 4096 bytes, each block of a strided one counting 64 bytes
+ * than 64 MiB less 4096 bytes, each block of a strided one counting 64 bytes
  * more; and all on a link with a cost model, or on an ether link whose peers are dead
- * only after more than 5 s. At most 256 MiB are in flight on the device, each operation
- * counting 4096 bytes more (else NIC_LIMIT). What is not done after 5 to 10 s, and five
- * more for each 16 MiB that were in flight on the device when it was posted, or before
- * it in its queue, ends with NIC_CANCELLED.
+ * only after more than 5 s. At most 64 MiB of a user, and 256 of all, are in flight on the
+ * device, each operation counting 4096 bytes more (else NIC_LIMIT). What is not done after
+ * 5 to 10 s, and five more for each 16 MiB that were in flight on the device when it was
+ * posted, or before it in its queue, ends with NIC_CANCELLED.
  *
  * Return: NIC_URING_* or 0. Thread-safe.
  */

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -580,7 +581,7 @@ TEST_F(hostile, queue_of_another_process)
 TEST_F(hostile, too_much_at_once)
 {
 	struct uring_self *with = &self->with;
-	struct dmanic_sqe op = put(with, 257 * MIB);
+	struct dmanic_sqe op = put(with, 65 * MIB);
 	unsigned int i, good = 0;
 	struct queue few;
 	int res;
@@ -598,6 +599,54 @@ TEST_F(hostile, too_much_at_once)
 		EXPECT_TRUE(res == MIB || res == -EBUSY);
 	}
 	EXPECT_GE(good, 4);
+}
+
+/* Of what may be in flight then a user has his part only, however much he posts at once */
+TEST_F_TIMEOUT(hostile, others_have_their_part, 60)
+{
+	struct uring_self *with = &self->with;
+	const struct rlimit all = { RLIM_INFINITY, RLIM_INFINITY };
+	struct segment source, target, others_source;
+	struct dmanic_sqe op, others_op;
+	unsigned int i, round, refused = 0;
+	struct queue others_queue;
+	struct node other;
+	__u64 data;
+	int res;
+
+	if (ring_cancels(&with->node))
+		SKIP("posts can be cancelled here: as many as queues have completions");
+	ASSERT_EQ(setrlimit(RLIMIT_MEMLOCK, &all), 0);
+	node_allow(&fabric, 0);
+	source = segment_make(&with->node, 40 * MIB);
+	target = segment_make(&with->peer, 40 * MIB);
+	segment_export(&target, DMANIC_RIGHT_WRITE);
+	op = sqe_move(DMANIC_OP_WRITE, source.id, 0, segment_connect(&with->node, &target), 0,
+		      40 * MIB);
+	user_become(100000 + getpid());
+	other = node_open(&fabric, 0);
+	others_source = segment_make(&other, 20 * MIB);
+	others_queue = queue_make(&other, 4, 4);
+	others_op = sqe_move(DMANIC_OP_WRITE, others_source.id, 0,
+			     segment_connect(&other, &target), 0, 20 * MIB);
+	user_become(0);
+
+	/* The first may have ended already when the next come */
+	for (round = 0; round < 10 && !refused; round++) {
+		for (i = 0; i < 7; i++)
+			prep_post(&with->ring, &with->queue, &op);
+		prep_post(&with->ring, &others_queue, &others_op)->user_data = 1;
+		ASSERT_EQ(io_uring_submit(&with->ring), 8);
+		for (i = 0; i < 8; i++) {
+			res = ring_reap(&with->ring, &data, NULL);
+			if (data)
+				EXPECT_EQ(res, 20 * MIB);
+			else
+				EXPECT_TRUE(res == 40 * MIB || res == -EBUSY);
+			refused += res == -EBUSY;
+		}
+	}
+	EXPECT_GT(refused, 0);
 }
 
 FABRIC_TEST_MAIN()

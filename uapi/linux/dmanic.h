@@ -459,13 +459,13 @@ struct dmanic_irq_wait {
  * cannot be cancelled, so what might take long is refused: -EOPNOTSUPP for waits,
  * for LIST, for operations of more than DMANIC_URING_POST_MAX bytes (a block of
  * a strided one counts 64 more), on a link that models costs, and on an ether link
- * whose peers are dead only after more than 5 s; -EBUSY when as much is in flight on
- * the device, or has been taken from the queue's ring and is not done (a LIST there
- * is always too much). What is not done after 5 to
+ * whose peers are dead only after more than 5 s; -EBUSY when of its user as much is in
+ * flight on the device, or four times that of all, or as much has been taken from the
+ * queue's ring and is not done (a LIST there is always too much). What is not done after 5 to
  * 10 s, and five more for each 16 MiB that were in flight on the device when it
  * was posted, or before it in its queue, ends with -ECANCELED.
  */
-#define DMANIC_URING_POST_MAX	((1U << 28) - 4096)
+#define DMANIC_URING_POST_MAX	((1U << 26) - 4096)
 
 enum dmanic_uring_cmd {
 	/*
