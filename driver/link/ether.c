@@ -147,7 +147,14 @@ static bool ether_peer_info(struct dmanic_node *node, u32 which,
 
 /* ---- the end ---- */
 
-/* Nobody gets frames for it, sends or completes afterwards */
+/* With softirqs, and others who have this CPU, between: operations may be very many */
+static void ether_drain(struct ether_node *en)
+{
+	while (dmanic_ether_run_some(en))
+		cond_resched();
+}
+
+/* Nobody gets frames for it, or sends, afterwards */
 static void ether_quit(struct ether_node *en)
 {
 	struct dmanic_ether_info info;
@@ -161,7 +168,7 @@ static void ether_quit(struct ether_node *en)
 	dmanic_ether_peer_close_all(en);
 	dmanic_ether_self_cancel_all(en, DMANIC_STATUS_LINK_DOWN);
 	spin_unlock_bh(&en->lock);
-	dmanic_ether_run(en);
+	ether_drain(en);
 	dmanic_ether_port_leave(en);
 	/* For who takes a frame, and who runs the node: others wait for dmanic_nodes_lock */
 	synchronize_rcu_expedited();
@@ -169,8 +176,12 @@ static void ether_quit(struct ether_node *en)
 	dmanic_ether_fault_exit(en);
 	hash_for_each(en->peers, i, ep, entry)
 		hrtimer_cancel(&ep->timer);
-	/* What the one who ran last left */
-	dmanic_ether_run(en);
+	/* What those who ran last left */
+	ether_drain(en);
+	/* Somebody who posts, or closes a queue, may be at it yet, and completes what there is */
+	spin_lock_bh(&en->lock);
+	en->silent = true;
+	spin_unlock_bh(&en->lock);
 	synchronize_rcu_expedited();
 	/* A program may keep the node for long */
 	spin_lock_bh(&en->lock);

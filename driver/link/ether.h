@@ -165,6 +165,7 @@ struct ether_batch {
  * @self_work: operations with itself; holds @node
  * @lock: protects what follows
  * @stopped: takes nothing more
+ * @silent: stopped, and sends nothing more
  * @sending: somebody sends what was built: @batch is his
  * @completer: who completes what was done, as current; NULL: nobody
  * @host: the protocol's
@@ -205,6 +206,7 @@ struct ether_node {
 
 	spinlock_t lock; /* protects what follows */
 	bool stopped;
+	bool silent;
 	bool sending;
 	struct task_struct *completer;
 	struct dmanic_host host;
@@ -418,6 +420,7 @@ void dmanic_ether_get_fault(struct dmanic_node *node, struct dmanic_fault *rule)
 
 /* ether_run.c; wake under en->lock */
 void dmanic_ether_wake(struct ether_peer *ep);
+bool dmanic_ether_run_some(struct ether_node *en);
 void dmanic_ether_run(struct ether_node *en);
 enum hrtimer_restart dmanic_ether_kick(struct hrtimer *timer);
 enum hrtimer_restart dmanic_ether_timer(struct hrtimer *timer);

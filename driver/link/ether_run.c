@@ -198,7 +198,7 @@ static void run_frames(struct ether_node *en, struct run *run, u64 now)
 /* Under the lock; @now: out; false: there is nothing for us to do */
 static bool run_collect(struct ether_node *en, struct run *run, u64 *now)
 {
-	bool may_send = !en->sending;
+	bool may_send = !en->sending && !en->silent;
 
 	run->nr = 0;
 	if (run_nothing(en))
@@ -274,13 +274,15 @@ static void run_do(struct ether_node *en, struct run *run)
 }
 
 /**
- * dmanic_ether_run() - send what there is to send, complete what is done
+ * dmanic_ether_run_some() - send what there is to send, complete what is done, for a while
  * @en: the node; without its lock
+ *
+ * Return: true: there is more, and nobody comes again for it, as the node stops.
  */
-void dmanic_ether_run(struct ether_node *en)
+bool dmanic_ether_run_some(struct ether_node *en)
 {
+	bool more = false, stopped = false;
 	unsigned int rounds;
-	bool more = false;
 	struct run run = {};
 	u64 begin = 0, now, pause = RUN_PAUSE_NS;
 
@@ -290,27 +292,38 @@ void dmanic_ether_run(struct ether_node *en)
 	/* Whom completing led back here looks again behind that */
 	if (en->completer == current)
 		goto out_unlock;
-	/* Who stops the node waits for the last run: it leaves nothing */
 	for (rounds = 0; run_collect(en, &run, &now); rounds++) {
 		if (!rounds)
 			begin = now;
 		spin_unlock(&en->lock);
 		run_do(en, &run);
-		more = !en->stopped &&
-		       (rounds == RUN_ROUNDS || now - begin > RUN_NS);
+		more = rounds == RUN_ROUNDS || now - begin > RUN_NS;
 		if (more)
 			break;
 	}
+	stopped = en->stopped;
 	/* If all it has to do is lists that move nothing, others have the CPU for as long */
 	if (more && list_empty(&en->active) && list_empty(&en->done) &&
 	    skb_queue_empty(&en->answers) &&
 	    (!list_empty(&en->resumed) || en->looks >= ETHER_LOOKS))
 		pause = max_t(u64, pause, ktime_get_ns() - begin);
-	if (more)
+	if (more && !stopped)
 		hrtimer_start(&en->kick, pause, HRTIMER_MODE_REL_SOFT);
 out_unlock:
 	spin_unlock(&en->lock);
 	local_bh_enable();
+	return more && stopped;
+}
+
+/**
+ * dmanic_ether_run() - send what there is to send, complete what is done, or see to it
+ * @en: the node; without its lock
+ */
+void dmanic_ether_run(struct ether_node *en)
+{
+	/* What a softirq leaves does who stops the node: he waits for those */
+	while (dmanic_ether_run_some(en) && in_task())
+		;
 }
 
 /* en->kick: go on */
