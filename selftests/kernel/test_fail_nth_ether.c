@@ -330,6 +330,25 @@ static bool change(int control, unsigned int nth, bool up, __u32 mtu)
 	return injected;
 }
 
+/* Another MAC address: connections are made anew, with the one it has then */
+static bool readdress(int control, unsigned int nth)
+{
+	__u8 address[6] = { 2, 0, 0, 0, 1, (__u8)nth };
+	struct request request;
+	bool injected;
+	int ret;
+
+	link_begin(&request, RTM_NEWLINK, netdev);
+	mnl_attr_put(request.header, IFLA_ADDRESS, sizeof(address), address);
+	ret = link_send_armed(control, nth, &request, &injected);
+	if (!injected)
+		EXPECT_EQ(ret, 0);
+	expect_shown();
+	if (harness_failed())
+		FAIL("fault %u of: another address; answered %d", nth, ret);
+	return injected;
+}
+
 /* The kernel has nothing that fails in it which is ours */
 static void rename_netdev(unsigned int nth)
 {
@@ -385,7 +404,7 @@ static void expect_put(struct user *user, unsigned int nth)
 }
 
 /*
- * Another MTU, down, another name, up: whatever fails, the nodes are told of as their device
+ * Another MTU, another address, down, another name, up: whatever fails, the nodes are told of as their device
  * is, operations go on where they can, and the nodes go with their device
  */
 TEST_TIMEOUT(fail_nth_ether, device_that_changes, 120)
@@ -407,6 +426,9 @@ TEST_TIMEOUT(fail_nth_ether, device_that_changes, 120)
 		any = change(control, nth, netdev_is_up(), nth % 2 ? 1000 : 1500);
 		if (netdev_is_up())
 			expect_put(&user, nth);
+		any |= readdress(control, nth);
+		if (netdev_is_up())
+			expect_put(&user, nth + 2 * FAULTS_MAX);
 		any |= change(control, nth, false, 0);
 		rename_netdev(nth);
 		any |= change(control, nth, true, 0);

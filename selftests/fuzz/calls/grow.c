@@ -408,7 +408,7 @@ static uint32_t any_of_kind(const struct description *is, enum kind kind)
 /* All of what has strides ends near where a number or a segment may end */
 static bool end_at_edge(struct call *call, const struct description *is)
 {
-	static const uint64_t ends[] = { 65536, 1ULL << 20, 1ULL << 32, 1ULL << 32 };
+	static const uint64_t ends[] = { 65536, 1ULL << 20, 1ULL << 31, 1ULL << 32 };
 	uint32_t count = any_of_kind(is, KIND_COUNT), stride = any_of_kind(is, KIND_STRIDE);
 	uint64_t end = ends[grow_below(sizeof(ends) / sizeof(*ends))];
 

@@ -206,6 +206,8 @@ static uint32_t run(const struct program *program)
 	fresh = cover_stop(fuzz.reached);
 	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
 		bad(strsignal(WTERMSIG(status)), program);
+	if (WIFEXITED(status) && WEXITSTATUS(status))
+		bad("it could not become the user of --user", program);
 	fuzz.calls = __atomic_load_n(fuzz.state.called, __ATOMIC_RELAXED);
 	if (fuzz.programs % 2 == 0)
 		restore(program);
