@@ -460,6 +460,34 @@ static void change_number(struct program *program)
 	}
 }
 
+static uint32_t any_that_ends(void)
+{
+	uint32_t i, found = 0, nr = 0;
+
+	for (i = 0; i < nr_calls; i++)
+		if ((calls[i].ends || calls[i].takes_back) && !grow_below(++nr))
+			found = i;
+	return found;
+}
+
+/* Something is ended, or taken back; and what was done just before is done once more */
+static void end_and_again(struct program *program)
+{
+	uint32_t at = 1 + grow_below(program->nr), nr = 1 + grow_below(at < 4 ? at : 4);
+	struct there there;
+	struct call run[4], end;
+
+	if (at + nr >= PROGRAM_CALLS)
+		return;
+	memcpy(run, &program->call[at - nr], nr * sizeof(*run));
+	there_before(&there, program, at);
+	end.which = any_that_ends();
+	make_numbers(&there, &end);
+	while (nr)
+		insert(program, at, &run[--nr]);
+	insert(program, at, &end);
+}
+
 /**
  * grow_change() - a program becomes another one that is like it
  * @program: it
@@ -473,7 +501,7 @@ void grow_change(struct program *program, const struct program *other)
 
 	while (times--) {
 		at = grow_below(program->nr);
-		switch (grow_below(10)) {
+		switch (grow_below(12)) {
 		case 0:
 		case 1:
 			there_before(&there, program, at);
@@ -503,6 +531,10 @@ void grow_change(struct program *program, const struct program *other)
 			break;
 		case 5:
 			program->alone = grow_below(2) ? PROGRAM_CALLS : grow_below(program->nr);
+			break;
+		case 6:
+		case 7:
+			end_and_again(program);
 			break;
 		default:
 			change_number(program);
