@@ -404,8 +404,8 @@ static void expect_put(struct user *user, unsigned int nth)
 }
 
 /*
- * Another MTU, another address, down, another name, up: whatever fails, the nodes are told of as their device
- * is, operations go on where they can, and the nodes go with their device
+ * Another MTU, another address, down, another name, up: whatever fails, the nodes are told of as
+ * their device is, operations go on where they can, and the nodes go with their device
  */
 TEST_TIMEOUT(fail_nth_ether, device_that_changes, 120)
 {
