@@ -197,7 +197,9 @@ static u32 uring_limit_looks(struct dmanic_queue *queue)
 
 	if (DMANIC_URING_CANCEL)
 		return 0;
-	bytes = atomic64_read(&queue->node->posted) + atomic64_read(&queue->taken);
+	/* What somebody else had refused may be in it for a moment */
+	bytes = min_t(u64, atomic64_read(&queue->node->posted), URING_POSTED_MAX) +
+		atomic64_read(&queue->taken);
 	return 1 + div_u64(bytes, URING_LIMIT_BYTES);
 }
 

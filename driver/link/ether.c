@@ -147,11 +147,48 @@ static bool ether_peer_info(struct dmanic_node *node, u32 which,
 
 /* ---- the end ---- */
 
+/* Longest that others, who keep posting, let it wait for its end */
+#define ETHER_STOP_TIME		HZ
+
 /* With softirqs, and others who have this CPU, between: operations may be very many */
 static void ether_drain(struct ether_node *en)
 {
 	while (dmanic_ether_run_some(en))
 		cond_resched();
+}
+
+/* All operations end */
+static void ether_end_all(struct ether_node *en)
+{
+	bool more;
+
+	spin_lock_bh(&en->lock);
+	WRITE_ONCE(en->stopped, true);
+	dmanic_ether_peer_close_all(en);
+	spin_unlock_bh(&en->lock);
+	do {
+		spin_lock_bh(&en->lock);
+		more = dmanic_ether_self_cancel_some(en, DMANIC_STATUS_LINK_DOWN);
+		spin_unlock_bh(&en->lock);
+		ether_drain(en);
+	} while (more);
+}
+
+/* Those that ended are completed, and what there was to send is sent */
+static void ether_finish(struct ether_node *en)
+{
+	unsigned long end = jiffies + ETHER_STOP_TIME;
+	bool idle;
+
+	do {
+		ether_drain(en);
+		/* Who runs it leaves in a while, and the rest to us */
+		synchronize_rcu_expedited();
+		spin_lock_bh(&en->lock);
+		idle = dmanic_ether_idle(en) || time_after(jiffies, end);
+		WRITE_ONCE(en->silent, idle);
+		spin_unlock_bh(&en->lock);
+	} while (!idle);
 }
 
 /* Nobody gets frames for it, or sends, afterwards */
@@ -163,12 +200,7 @@ static void ether_quit(struct ether_node *en)
 	int i;
 
 	ether_tell(&en->node, &info);
-	spin_lock_bh(&en->lock);
-	WRITE_ONCE(en->stopped, true);
-	dmanic_ether_peer_close_all(en);
-	dmanic_ether_self_cancel_all(en, DMANIC_STATUS_LINK_DOWN);
-	spin_unlock_bh(&en->lock);
-	ether_drain(en);
+	ether_end_all(en);
 	dmanic_ether_port_leave(en);
 	/* For who takes a frame, and who runs the node: others wait for dmanic_nodes_lock */
 	synchronize_rcu_expedited();
@@ -176,12 +208,8 @@ static void ether_quit(struct ether_node *en)
 	dmanic_ether_fault_exit(en);
 	hash_for_each(en->peers, i, ep, entry)
 		hrtimer_cancel(&ep->timer);
-	/* What those who ran last left */
-	ether_drain(en);
-	/* Somebody who posts, or closes a queue, may be at it yet, and completes what there is */
-	spin_lock_bh(&en->lock);
-	en->silent = true;
-	spin_unlock_bh(&en->lock);
+	ether_finish(en);
+	/* For who sends yet */
 	synchronize_rcu_expedited();
 	/* A program may keep the node for long */
 	spin_lock_bh(&en->lock);

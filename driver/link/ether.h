@@ -165,7 +165,7 @@ struct ether_batch {
  * @self_work: operations with itself; holds @node
  * @lock: protects what follows
  * @stopped: takes nothing more
- * @silent: stopped, and sends nothing more
+ * @silent: stopped, sends nothing more, and who posts completes it himself
  * @sending: somebody sends what was built: @batch is his
  * @completer: who completes what was done, as current; NULL: nobody
  * @host: the protocol's
@@ -420,6 +420,7 @@ void dmanic_ether_get_fault(struct dmanic_node *node, struct dmanic_fault *rule)
 
 /* ether_run.c; wake under en->lock */
 void dmanic_ether_wake(struct ether_peer *ep);
+bool dmanic_ether_idle(const struct ether_node *en);
 bool dmanic_ether_run_some(struct ether_node *en);
 void dmanic_ether_run(struct ether_node *en);
 enum hrtimer_restart dmanic_ether_kick(struct hrtimer *timer);
@@ -483,7 +484,7 @@ u32 dmanic_ether_cut(struct dmanic_xfer *xfer, u64 position, u32 most, u64 *offs
 /* ether_self.c; cancel under en->lock */
 void dmanic_ether_self_submit(struct ether_node *en, struct dmanic_op *op);
 void dmanic_ether_self_cancel(struct ether_node *en, struct dmanic_queue *queue);
-void dmanic_ether_self_cancel_all(struct ether_node *en, u32 status);
+bool dmanic_ether_self_cancel_some(struct ether_node *en, u32 status);
 void dmanic_ether_self_work(struct work_struct *work);
 
 /* ether_connect.c */

@@ -169,6 +169,18 @@ static bool run_nothing(const struct ether_node *en)
 	       list_empty(&en->behind) && !en->wakes.first;
 }
 
+/**
+ * dmanic_ether_idle() - is nothing left to do, and nobody at it
+ * @en: the node; under its lock
+ *
+ * Return: yes.
+ */
+bool dmanic_ether_idle(const struct ether_node *en)
+{
+	lockdep_assert_held(&en->lock);
+	return run_nothing(en) && list_empty(&en->selves) && !en->sending && !en->completer;
+}
+
 static void run_frames(struct ether_node *en, struct run *run, u64 now)
 {
 	struct ether_peer *ep;
@@ -277,7 +289,7 @@ static void run_do(struct ether_node *en, struct run *run)
  * dmanic_ether_run_some() - send what there is to send, complete what is done, for a while
  * @en: the node; without its lock
  *
- * Return: true: there is more, and nobody comes again for it, as the node stops.
+ * Return: true: there is more, and no timer comes for it, as the node stops.
  */
 bool dmanic_ether_run_some(struct ether_node *en)
 {
@@ -321,8 +333,8 @@ out_unlock:
  */
 void dmanic_ether_run(struct ether_node *en)
 {
-	/* What a softirq leaves does who stops the node: he waits for those */
-	while (dmanic_ether_run_some(en) && in_task())
+	/* Who stops the node does what is left, until he has gone */
+	while (dmanic_ether_run_some(en) && READ_ONCE(en->silent))
 		;
 }
 

@@ -13,6 +13,8 @@
 /* Copied between two looks around, and in a turn */
 #define SELF_CHUNK	SZ_256K
 #define SELF_TURN	(16 * SELF_CHUNK)
+/* Most that end in one hold of the lock */
+#define SELF_ENDS	1024
 
 void dmanic_ether_self_submit(struct ether_node *en, struct dmanic_op *op)
 {
@@ -50,17 +52,30 @@ void dmanic_ether_self_cancel(struct ether_node *en, struct dmanic_queue *queue)
 			self_end(en, op, DMANIC_STATUS_CANCELLED);
 }
 
-/* All that has not begun; what has sees that the node stops */
-void dmanic_ether_self_cancel_all(struct ether_node *en, u32 status)
+/**
+ * dmanic_ether_self_cancel_some() - the node stops: end what has not begun
+ * @en: the node; under its lock. What has begun sees that it stops
+ * @status: enum dmanic_status, what of
+ *
+ * Return: true: there is more.
+ */
+bool dmanic_ether_self_cancel_some(struct ether_node *en, u32 status)
 {
 	struct dmanic_queue *queue, *other;
 	struct dmanic_op *op, *next;
+	unsigned int nr = 0;
 
 	lockdep_assert_held(&en->lock);
-	list_for_each_entry_safe(queue, other, &en->selves, self_turn)
-		list_for_each_entry_safe(op, next, &queue->self, entry)
-			if (op->pending)
-				self_end(en, op, status);
+	list_for_each_entry_safe(queue, other, &en->selves, self_turn) {
+		list_for_each_entry_safe(op, next, &queue->self, entry) {
+			if (!op->pending)
+				continue;
+			if (nr++ == SELF_ENDS)
+				return true;
+			self_end(en, op, status);
+		}
+	}
+	return false;
 }
 
 static void self_copy(struct dmanic_op *op, struct dmanic_export *export, u64 local,
