@@ -177,9 +177,11 @@ static void ether_end_all(struct ether_node *en)
 /* Those that ended are completed, and what there was to send is sent */
 static void ether_finish(struct ether_node *en)
 {
-	unsigned long end = jiffies + ETHER_STOP_TIME;
+	unsigned long end;
 	bool idle;
 
+	ether_drain(en);
+	end = jiffies + ETHER_STOP_TIME;
 	do {
 		ether_drain(en);
 		/* Who runs it leaves in a while, and the rest to us */
@@ -189,6 +191,8 @@ static void ether_finish(struct ether_node *en)
 		WRITE_ONCE(en->silent, idle);
 		spin_unlock_bh(&en->lock);
 	} while (!idle);
+	/* If that took too long: what was left to us before */
+	ether_drain(en);
 }
 
 /* Nobody gets frames for it, or sends, afterwards */
@@ -214,8 +218,8 @@ static void ether_quit(struct ether_node *en)
 	/* A program may keep the node for long */
 	spin_lock_bh(&en->lock);
 	dmanic_host_set_key(&en->host, NULL, 0);
-	spin_unlock_bh(&en->lock);
 	en->port = NULL;
+	spin_unlock_bh(&en->lock);
 	dmanic_ether_port_put(port);
 }
 

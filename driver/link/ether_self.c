@@ -163,6 +163,8 @@ static u32 self_do(struct ether_node *en, struct dmanic_op *op, bool *done)
 	u32 status = DMANIC_STATUS_OK;
 
 	*done = true;
+	if (READ_ONCE(en->stopped))
+		return DMANIC_STATUS_LINK_DOWN;
 	if (self_target(op)->incarnation != en->node.incarnation)
 		return DMANIC_STATUS_PEER_RESTARTED;
 	if (dmanic_opcode_atomic(op->opcode))
