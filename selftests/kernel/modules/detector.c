@@ -19,6 +19,7 @@
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/timer.h>
@@ -53,6 +54,37 @@ static int fault_kasan(void)
 	kfree(freed);
 	OPTIMIZER_HIDE_VAR(freed);
 	(void)READ_ONCE(*freed);
+	return 0;
+}
+
+/* By a function, not by an instruction of this one */
+static int fault_kasan_copy(void)
+{
+	size_t bytes = 40;
+	char kept[64], *freed = kmalloc(64, GFP_KERNEL);
+
+	if (!freed)
+		return -ENOMEM;
+	kfree(freed);
+	OPTIMIZER_HIDE_VAR(freed);
+	OPTIMIZER_HIDE_VAR(bytes);
+	memmove(kept, freed, bytes);
+	OPTIMIZER_HIDE_VAR(kept[0]);
+	return 0;
+}
+
+/* Pages, as segments have them */
+static int fault_kasan_page(void)
+{
+	char *freed = (char *)__get_free_pages(GFP_KERNEL, 2);
+	size_t bytes = 40;
+
+	if (!freed)
+		return -ENOMEM;
+	free_pages((unsigned long)freed, 2);
+	OPTIMIZER_HIDE_VAR(freed);
+	OPTIMIZER_HIDE_VAR(bytes);
+	memmove(freed, freed + SZ_4K, bytes);
 	return 0;
 }
 
@@ -186,6 +218,8 @@ static const struct {
 } faults[] = {
 	{ "warn", fault_warn },
 	{ "kasan", fault_kasan },
+	{ "kasan_copy", fault_kasan_copy },
+	{ "kasan_page", fault_kasan_page },
 	{ "ubsan", fault_ubsan },
 	{ "lockdep", fault_lockdep },
 	{ "rcu", fault_rcu },
