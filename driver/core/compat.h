@@ -2,7 +2,7 @@
 /*
  * compat.h - every difference between the kernels we build on
  *
- * Debian 6.1 and 6.12. No other file asks for a kernel version.
+ * Debian 6.1 and 6.12. No other file but kasan.h asks for a kernel version.
  */
 #ifndef DMANIC_COMPAT_H
 #define DMANIC_COMPAT_H
