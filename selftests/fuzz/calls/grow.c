@@ -470,21 +470,105 @@ static uint32_t any_that_ends(void)
 	return found;
 }
 
-/* Something is ended, or taken back; and what was done just before is done once more */
+/* A call that ends an object, or takes it back if it was given; nr_calls: none does */
+static uint32_t any_that_ends_a(enum kind kind, bool given)
+{
+	uint32_t i, found = nr_calls, nr = 0;
+
+	for (i = 0; i < nr_calls; i++)
+		if ((calls[i].ends >> kind & 1 || (calls[i].takes_back && given)) &&
+		    !grow_below(++nr))
+			found = i;
+	return found;
+}
+
+/* As a KIND_FD, if it is a file */
+static enum kind kind_that_ends(enum kind kind, uint64_t *number)
+{
+	uint32_t which;
+
+	for (which = 0; which < FILE_KINDS; which++) {
+		if (file_kinds[which] == kind) {
+			*number = *number * FILE_KINDS + which;
+			return KIND_FD;
+		}
+	}
+	return kind;
+}
+
+/* Number of an argument that is an object, or CALL_ARGS: there is none */
+static uint32_t any_object(const struct call *call)
+{
+	const struct description *is = &calls[call->which];
+	uint32_t i, found = CALL_ARGS, nr = 0;
+
+	for (i = 0; i < call_args(is); i++)
+		if (is_object(call_kind(is, i)) && !(call->arg[i] & AS_IT_IS) && !grow_below(++nr))
+			found = i;
+	return found;
+}
+
+/* What a call is about is ended, or one of the others that it names; false: nothing ends that */
+static bool make_end_of(const struct there *there, const struct call *used, struct call *end)
+{
+	uint32_t arg = any_object(used), i;
+	enum kind kind;
+	uint64_t number;
+	uint8_t context;
+	bool given = false;
+
+	if (arg == CALL_ARGS)
+		return false;
+	kind = call_kind(&calls[used->which], arg);
+	number = used->arg[arg];
+	context = there_context(there, kind, number);
+	if (kind != KIND_FD) {
+		number %= there_nr(there, kind) ? there_nr(there, kind) : 1;
+		given = there->given[kind][number];
+		kind = kind_that_ends(kind, &number);
+	}
+	end->which = any_that_ends_a(kind, given);
+	if (end->which == nr_calls)
+		return false;
+	make_numbers(there, end);
+	if (is_of_context(kind) && context != NOBODY)
+		end->arg[0] = context;
+	for (i = 0; i < call_args(&calls[end->which]); i++)
+		if (call_kind(&calls[end->which], i) == kind)
+			end->arg[i] = number;
+	return true;
+}
+
+/* Behind this nothing that was prepared is left to do */
+static uint32_t behind_what_is_done(const struct program *program, uint32_t at)
+{
+	while (at < program->nr && calls[program->call[at - 1].which].inside)
+		at++;
+	return at;
+}
+
+/*
+ * Something is ended, or taken back, mostly what was just used; and what was done just before is
+ * done once more, or twice: what was found of it earlier would be used without it
+ */
 static void end_and_again(struct program *program)
 {
-	uint32_t at = 1 + grow_below(program->nr), nr = 1 + grow_below(at < 4 ? at : 4);
+	uint32_t at = behind_what_is_done(program, 1 + grow_below(program->nr));
+	uint32_t nr = 1 + grow_below(at < 4 ? at : 4), times = 1 + grow_below(2), i;
 	struct there there;
 	struct call run[4], end;
 
-	if (at + nr >= PROGRAM_CALLS)
+	if (at + times * nr >= PROGRAM_CALLS)
 		return;
 	memcpy(run, &program->call[at - nr], nr * sizeof(*run));
 	there_before(&there, program, at);
-	end.which = any_that_ends();
-	make_numbers(&there, &end);
-	while (nr)
-		insert(program, at, &run[--nr]);
+	if (!grow_below(4) || !make_end_of(&there, &run[grow_below(nr)], &end)) {
+		end.which = any_that_ends();
+		make_numbers(&there, &end);
+	}
+	while (times--)
+		for (i = nr; i; i--)
+			insert(program, at, &run[i - 1]);
 	insert(program, at, &end);
 }
 
@@ -501,7 +585,7 @@ void grow_change(struct program *program, const struct program *other)
 
 	while (times--) {
 		at = grow_below(program->nr);
-		switch (grow_below(12)) {
+		switch (grow_below(13)) {
 		case 0:
 		case 1:
 			there_before(&there, program, at);
@@ -534,6 +618,7 @@ void grow_change(struct program *program, const struct program *other)
 			break;
 		case 6:
 		case 7:
+		case 8:
 			end_and_again(program);
 			break;
 		default:
