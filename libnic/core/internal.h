@@ -115,6 +115,11 @@ int nic_fail(const struct nic_ctx *ctx, int ret, const char *cause,
 
 /**
  * nic_fail_text() - as nic_fail(), a whole sentence, cheap: for hot paths
+ * @ctx: the context, or NULL
+ * @ret: negative errno
+ * @sentence: it, which is copied
+ *
+ * Return: @ret.
  */
 int nic_fail_text(const struct nic_ctx *ctx, int ret, const char *sentence);
 
@@ -138,6 +143,7 @@ const char *nic_size_text(char *buf, uint64_t bytes);
 
 /**
  * nic_name_copy() - check a name to publish or look up, and copy it
+ * @ctx: for the sentence, or NULL
  * @to: room for NIC_PUBLISH_MAX bytes, zeroed
  * @name: the name
  *

@@ -10,7 +10,9 @@
 /**
  * struct listener - a member of the multicast group "events"
  * @socket: non-blocking
- * @queued: bytes of @buffer not yet looked at, from @at on
+ * @at: of @buffer, the first byte not yet looked at
+ * @queued: bytes from there on
+ * @buffer: what came in one go
  */
 struct listener {
 	struct mnl_socket *socket;

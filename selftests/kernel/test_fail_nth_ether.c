@@ -4,16 +4,18 @@
  *	allocation and copy failing in turn
  *
  * Owns: the sweep of test_fail_nth.c for the ether link's control plane: DEV_NEW, DEV_SET and
- * DEV_DEL of such a device, and the network device going down, being changed and removed
- * with the node on it. What has a peer, and is in use: test_fail_nth_pair.c. test_operations of
+ * DEV_DEL of such a device, and the network device going down, being changed, put into a
+ * bridge and removed with the node on it. What has a peer, and is in use: test_fail_nth_pair.c. test_operations of
  * selftests/net runs the others of these programs over the link.
  */
 #include "injection.h"
 #include "listener.h"
 
 #include <errno.h>
+#include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -264,6 +266,20 @@ static bool netdev_is_up(void)
 	return ask.ifr_flags & IFF_UP;
 }
 
+/* Of a bridge's port the bridge has all frames */
+static bool netdev_has_master(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/master", netdev);
+	return !access(path, F_OK);
+}
+
+static bool netdev_is_of_use(void)
+{
+	return netdev_is_up() && !netdev_has_master();
+}
+
 static __u32 netdev_mtu(void)
 {
 	struct ifreq ask;
@@ -275,7 +291,7 @@ static __u32 netdev_mtu(void)
 /* What is told of each node is how the network device is now */
 static void expect_shown(void)
 {
-	__u32 state = netdev_is_up() ? DMANIC_DEV_UP : DMANIC_DEV_LINK_DOWN;
+	__u32 state = netdev_is_of_use() ? DMANIC_DEV_UP : DMANIC_DEV_LINK_DOWN;
 	char name[DMANIC_NAME_MAX];
 	struct device device;
 	unsigned int i;
@@ -294,7 +310,7 @@ static void expect_shown(void)
 static void expect_heard(bool before)
 {
 	struct heard heard = listener_hear(&listener);
-	bool up = netdev_is_up();
+	bool up = netdev_is_of_use();
 
 	EXPECT_TRUE(heard_told(&heard, DMANIC_EVENT_LINK_DOWN, before && !up ? NODES : 0));
 	EXPECT_TRUE(heard_told(&heard, DMANIC_EVENT_LINK_UP, !before && up ? NODES : 0));
@@ -346,6 +362,55 @@ static bool readdress(int control, unsigned int nth)
 	expect_shown();
 	if (harness_failed())
 		FAIL("fault %u of: another address; answered %d", nth, ret);
+	return injected;
+}
+
+/* What it cuts frames with is switched on or off: how large ours are may change */
+static int netdev_offload(int control, unsigned int nth, bool on, bool *injected)
+{
+	struct ethtool_value value = { .cmd = ETHTOOL_SGSO, .data = on };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), ret;
+	struct ifreq ask = { .ifr_data = (void *)&value };
+
+	snprintf(ask.ifr_name, sizeof(ask.ifr_name), "%s", netdev);
+	injection_arm(control, nth);
+	ret = ioctl(fd, SIOCETHTOOL, &ask) ? -errno : 0;
+	*injected = injection_disarm(control);
+	close(fd);
+	return ret;
+}
+
+static bool reoffload(int control, unsigned int nth)
+{
+	bool injected;
+	int ret = netdev_offload(control, nth, !(nth % 2), &injected);
+
+	if (!injected)
+		EXPECT_EQ(ret, 0);
+	expect_shown();
+	if (harness_failed())
+		FAIL("fault %u of: other offloads; returned %d", nth, ret);
+	return injected;
+}
+
+/* Into a bridge, or out of it: NULL */
+static bool enslave(int control, unsigned int nth, const char *bridge)
+{
+	bool before = netdev_is_of_use(), injected;
+	struct request request;
+	int ret;
+
+	link_begin(&request, RTM_NEWLINK, netdev);
+	mnl_attr_put_u32(request.header, IFLA_MASTER, bridge ? if_nametoindex(bridge) : 0);
+	ret = link_send_armed(control, nth, &request, &injected);
+	if (!injected) {
+		EXPECT_EQ(ret, 0);
+		EXPECT_EQ(netdev_has_master(), !!bridge);
+	}
+	expect_shown();
+	expect_heard(before);
+	if (harness_failed())
+		FAIL("fault %u of: %s a bridge; answered %d", nth, bridge ? "into" : "out of", ret);
 	return injected;
 }
 
@@ -429,6 +494,9 @@ TEST_TIMEOUT(fail_nth_ether, device_that_changes, 120)
 		any |= readdress(control, nth);
 		if (netdev_is_up())
 			expect_put(&user, nth + 2 * FAULTS_MAX);
+		any |= reoffload(control, nth);
+		if (netdev_is_up())
+			expect_put(&user, nth + 3 * FAULTS_MAX);
 		any |= change(control, nth, false, 0);
 		rename_netdev(nth);
 		any |= change(control, nth, true, 0);
@@ -442,11 +510,46 @@ TEST_TIMEOUT(fail_nth_ether, device_that_changes, 120)
 	snprintf(command, sizeof(command), "ip link set %s mtu 1400 && ip link set %s mtu 1500",
 		 netdev, netdev);
 	ASSERT_EQ(system(command), 0);
+	ASSERT_EQ(netdev_offload(control, 0, true, &any), 0);
 	ASSERT_EQ(device_get(device_name, &device), 0);
 	EXPECT_EQ(device.state, DMANIC_DEV_UP);
 	EXPECT_EQ(device.path, first.path);
 	EXPECT_EQ(device.incarnation, first.incarnation);
 	listener_close(&listener);
+	netdev_remove();
+	EXPECT_TRUE(!there());
+}
+
+/* As long as it is in a bridge the nodes are down, and told to be */
+TEST_TIMEOUT(fail_nth_ether, device_that_joins_a_bridge, 120)
+{
+	int control = injection_open();
+	char command[128], bridge[IFNAMSIZ];
+	struct user user;
+	unsigned int nth;
+	bool any = true;
+
+	netdev_make();
+	make(0);
+	make(1);
+	user = user_make();
+	snprintf(bridge, sizeof(bridge), "b%d", getpid());
+	snprintf(command, sizeof(command), "ip link add %s type bridge", bridge);
+	ASSERT_EQ(system(command), 0);
+	listener_open(&listener, 0);
+	for (nth = 1; nth < FAULTS_MAX && any; nth++) {
+		any = enslave(control, nth, bridge);
+		any |= enslave(control, nth, NULL);
+		if (netdev_is_of_use())
+			expect_put(&user, nth);
+		ASSERT_TRUE(!harness_failed());
+	}
+	faults_told(nth - 2);
+	EXPECT_GT(nth, 3);
+	EXPECT_TRUE(netdev_is_of_use());
+	listener_close(&listener);
+	snprintf(command, sizeof(command), "ip link del %s", bridge);
+	ASSERT_EQ(system(command), 0);
 	netdev_remove();
 	EXPECT_TRUE(!there());
 }

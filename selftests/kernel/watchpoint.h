@@ -20,7 +20,8 @@
  * @cpus: how many
  * @fd: an event for each
  * @ring: its samples
- * @from, @end: of the function that @inside counts
+ * @from: first address of the function that @inside counts
+ * @end: behind its last one
  * @inside: accesses by it, or by what it calls
  * @outside: all others
  * @culprits: how many places of the call chain of the first of these

@@ -17,6 +17,7 @@
 /**
  * struct nest - a loop nest, and this rank's part of it
  * @grid: who computes what
+ * @rank: this one
  * @first: first point of this rank by dimension
  * @count: its points by dimension; the last dimension is pipelined
  * @value: [i][j][k], as computed by the tiles; j is 0 in two dimensions

@@ -17,10 +17,12 @@ enum wish { REST, BUSY, END };
 
 /**
  * struct beside - the thread
+ * @thread: it
  * @lock: of @changed
  * @changed: @wish or @busy
  * @wish: what it shall do
  * @busy: it does
+ * @cpu: where it runs
  */
 struct beside {
 	pthread_t thread;

@@ -97,6 +97,9 @@ struct line {
  * @rate: MB/s, the more the better; else the time of one way
  * @bytes: of one
  * @samples: of each, at most
+ * @n: lines
+ * @line: of the table
+ * @thing: what is measured of each line
  */
 struct group {
 	const char *what;
@@ -110,8 +113,16 @@ struct group {
 
 /**
  * struct compare - all of it, for one MTU
- * @near: with checksums of the payload; and @far
+ * @run: of nicperf: devices, how long, how it is printed
+ * @net: namespaces, pairs and devices
+ * @near: one end of ours, with checksums of the payload
+ * @far: the other
  * @pipe: one for each carrier
+ * @rdma: Soft RoCE
+ * @has_rdma: this kernel has it
+ * @trips: puts there and back, of two threads
+ * @group: what is measured just now
+ * @table: of all groups
  */
 struct compare {
 	struct run *run;

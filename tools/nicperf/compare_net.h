@@ -51,6 +51,7 @@ enum wire { WIRE_FULL, WIRE_PLAIN, WIRE_RDMA, WIRES };
  * @mtu: of all pairs
  * @made: the pair is there
  * @device: names of the ether devices; empty: not made
+ * @error: why it could not be made
  */
 struct net {
 	int home;

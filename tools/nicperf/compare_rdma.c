@@ -34,6 +34,7 @@
  * struct program - one that runs, or has run
  * @pid: 0: it does not
  * @fd: what it prints
+ * @n: bytes of @text
  * @text: what it has printed
  */
 struct program {

@@ -45,9 +45,13 @@ struct job {
  * struct end - one end
  * @device: its name
  * @info: what the device can do
+ * @ctx: on it
+ * @segment: of this end, twice @half
  * @half: bytes that can be sent or received at once
  * @memory: the segment, mapped here
+ * @queue: of all that this end sends
  * @entries: operations that can be in flight
+ * @irq: raised by the other end
  * @remote: the other end's segment
  * @remote_half: where its upper half begins
  * @map: the other end's segment, mapped here; NULL: it cannot be

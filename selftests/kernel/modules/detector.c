@@ -57,19 +57,49 @@ static int fault_kasan(void)
 	return 0;
 }
 
-/* By a function, not by an instruction of this one */
+/* By a function, not by an instruction of these; of how many bytes the compiler does not know */
+static char *kasan_freed(size_t *bytes)
+{
+	char *freed = kmalloc(64, GFP_KERNEL);
+
+	kfree(freed);
+	OPTIMIZER_HIDE_VAR(freed);
+	OPTIMIZER_HIDE_VAR(*bytes);
+	return freed;
+}
+
 static int fault_kasan_copy(void)
 {
 	size_t bytes = 40;
-	char kept[64], *freed = kmalloc(64, GFP_KERNEL);
+	char kept[64], *freed = kasan_freed(&bytes);
 
 	if (!freed)
 		return -ENOMEM;
-	kfree(freed);
-	OPTIMIZER_HIDE_VAR(freed);
-	OPTIMIZER_HIDE_VAR(bytes);
+	memcpy(kept, freed, bytes);
+	OPTIMIZER_HIDE_VAR(kept[0]);
+	return 0;
+}
+
+static int fault_kasan_move(void)
+{
+	size_t bytes = 40;
+	char kept[64], *freed = kasan_freed(&bytes);
+
+	if (!freed)
+		return -ENOMEM;
 	memmove(kept, freed, bytes);
 	OPTIMIZER_HIDE_VAR(kept[0]);
+	return 0;
+}
+
+static int fault_kasan_set(void)
+{
+	size_t bytes = 40;
+	char *freed = kasan_freed(&bytes);
+
+	if (!freed)
+		return -ENOMEM;
+	memset(freed, 0, bytes);
 	return 0;
 }
 
@@ -219,6 +249,8 @@ static const struct {
 	{ "warn", fault_warn },
 	{ "kasan", fault_kasan },
 	{ "kasan_copy", fault_kasan_copy },
+	{ "kasan_move", fault_kasan_move },
+	{ "kasan_set", fault_kasan_set },
 	{ "kasan_page", fault_kasan_page },
 	{ "ubsan", fault_ubsan },
 	{ "lockdep", fault_lockdep },
