@@ -12,7 +12,6 @@
  * acknowledgments are never freed or changed while the module is loaded, for
  * the kernel reads them after the command has returned.
  */
-#include <linux/ctype.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <net/genetlink.h>
@@ -22,15 +21,8 @@
 #include "link.h"
 #include "netlink.h"
 
-/* A prefix leaves room for the three digits of the largest node number */
-#define DMANIC_PREFIX_MAX	(DMANIC_NAME_MAX - 1 - 3)
-
 /* Counts of open contexts that have a text of their own */
 #define DMANIC_BUSY_TEXTS	256
-
-/* Both stand in error texts below */
-static_assert(DMANIC_PREFIX_MAX == 28);
-static_assert(DMANIC_LOOP_MAX_NODES == 256);
 
 /* Made when first needed, then never changed; under dmanic_nodes_lock */
 static char *dmanic_busy_texts[DMANIC_BUSY_TEXTS];
@@ -233,107 +225,22 @@ static int dmanic_get_start(struct netlink_callback *cb)
 
 /* ---- making devices ---- */
 
-/*
- * A prefix becomes the name of a file in /dev and in sysfs: no path, nothing
- * hidden, nothing that looks like an option.
- */
-static int dmanic_prefix_check(const struct nlattr *attr,
-			       struct netlink_ext_ack *extack)
-{
-	const char *prefix = nla_data(attr);
-	size_t length = strlen(prefix);
-	size_t i;
-
-	if (!length || length > DMANIC_PREFIX_MAX) {
-		NL_SET_ERR_MSG_ATTR(extack, attr,
-				    "NAME has 1 to 28 characters (loop: a prefix, node numbers are appended)");
-		return -EINVAL;
-	}
-	for (i = 0; i < length; i++) {
-		if (isascii(prefix[i]) && isalnum(prefix[i]))
-			continue;
-		if (i && strchr("-_.", prefix[i]))
-			continue;
-		NL_SET_ERR_MSG_ATTR(extack, attr,
-				    "NAME may have letters and digits, and after the first character '-', '_' and '.'");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-/* What only a device of the other type has */
-static int dmanic_foreign(struct genl_info *info, const int *attrs, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		if (!info->attrs[attrs[i]])
-			continue;
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[attrs[i]],
-				    "devices of this TYPE do not have that");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static int dmanic_ether_new(struct genl_info *info)
-{
-	static const int foreign[] = { DMANIC_A_NODES, DMANIC_A_MODEL };
-	struct nlattr *fabric = info->attrs[DMANIC_A_FABRIC];
-	struct nlattr *name = info->attrs[DMANIC_A_NAME];
-	int ret;
-
-	ret = dmanic_foreign(info, foreign, ARRAY_SIZE(foreign));
-	if (!ret && name)
-		ret = dmanic_prefix_check(name, info->extack);
-	if (!ret && fabric)
-		ret = dmanic_prefix_check(fabric, info->extack);
-	return ret ? ret : dmanic_netlink_ether_new(info);
-}
-
 static int dmanic_loop_new(struct genl_info *info)
 {
-	static const int foreign[] = {
-		DMANIC_A_FABRIC, DMANIC_A_NODE, DMANIC_A_NETDEV, DMANIC_A_IFINDEX,
-		DMANIC_A_ETHERTYPE, DMANIC_A_CRC, DMANIC_A_DEAD_NS, DMANIC_A_KEY,
-		DMANIC_A_KEY_ID,
-	};
-	struct dmanic_model model = { };
-	struct nlattr *name = info->attrs[DMANIC_A_NAME];
-	struct nlattr *nodes = info->attrs[DMANIC_A_NODES];
-	struct nlattr *nest = info->attrs[DMANIC_A_MODEL];
+	struct dmanic_loop_config config = {};
 	int ret;
 
-	if (!name || !nodes) {
-		NL_SET_ERR_MSG(info->extack,
-			       "a loop fabric needs NAME, the prefix of its devices, and NODES, how many");
-		return -EINVAL;
-	}
-	ret = dmanic_foreign(info, foreign, ARRAY_SIZE(foreign));
-	if (!ret)
-		ret = dmanic_prefix_check(name, info->extack);
+	ret = dmanic_netlink_loop_read(&config, info);
 	if (ret)
 		return ret;
-	if (!nla_get_u32(nodes) ||
-	    nla_get_u32(nodes) > DMANIC_LOOP_MAX_NODES) {
-		NL_SET_ERR_MSG_ATTR(info->extack, nodes,
-				    "a loop fabric has 1 to 256 nodes (NODES)");
-		return -EINVAL;
-	}
-	ret = dmanic_model_preset(&model, "none");
-	if (!ret && nest)
-		ret = dmanic_netlink_model_change(&model, nest, info->extack);
-	if (ret)
-		return ret;
-
 	ret = mutex_lock_killable(&dmanic_nodes_lock);
 	if (ret)
 		return ret;
-	ret = dmanic_loop_create(genl_info_net(info), nla_data(name),
-				 nla_get_u32(nodes), &model);
+	ret = dmanic_loop_create(genl_info_net(info), config.name, config.nodes,
+				 &config.model);
 	mutex_unlock(&dmanic_nodes_lock);
 	if (ret == -EEXIST)
-		NL_SET_ERR_MSG_ATTR(info->extack, name,
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[DMANIC_A_NAME],
 				    "a device of that name exists, here or in another network namespace: choose another prefix, or delete it first");
 	return ret;
 }
@@ -349,7 +256,7 @@ static int dmanic_new_typed(struct genl_info *info)
 	if (!nla_strcmp(type, "loop"))
 		return dmanic_loop_new(info);
 	if (!nla_strcmp(type, "ether"))
-		return dmanic_ether_new(info);
+		return dmanic_netlink_ether_new(info);
 	NL_SET_ERR_MSG_ATTR(info->extack, type,
 			    "no such link type in this version of the driver; types: loop, ether");
 	return -EOPNOTSUPP;

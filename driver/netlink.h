@@ -47,11 +47,24 @@ int dmanic_netlink_fault_put(struct sk_buff *skb, struct dmanic_node *node);
 int dmanic_netlink_fault_read(struct dmanic_fault *fault, const struct nlattr *nest,
 			      struct netlink_ext_ack *extack);
 
+/**
+ * struct dmanic_loop_config - a fabric to be made
+ * @name: prefix of its devices
+ * @nodes: how many
+ * @model: of its link
+ */
+struct dmanic_loop_config {
+	const char *name;
+	u32 nodes;
+	struct dmanic_model model;
+};
+
 /* netlink_config.c */
 extern const struct nla_policy dmanic_netlink_new_policy[DMANIC_A_MAX + 1];
 extern const struct nla_policy dmanic_netlink_set_policy[DMANIC_A_MAX + 1];
 struct dmanic_link_key;
 struct ether_config;
+int dmanic_netlink_loop_read(struct dmanic_loop_config *config, struct genl_info *info);
 int dmanic_netlink_config_read(struct ether_config *config, struct genl_info *info);
 int dmanic_netlink_key_read(struct dmanic_link_key *key, struct genl_info *info);
 void dmanic_netlink_key_forget(struct genl_info *info);

@@ -6,6 +6,8 @@
  * Takes no lock and finds no device. With netlink_model.c and netlink_fault.c it is what
  * looks at the bytes of a request; selftests/fuzz/fuzz_netlink.c has all three.
  */
+#include <linux/build_bug.h>
+#include <linux/ctype.h>
 #include <linux/if_ether.h>
 #include <linux/string.h>
 #include <net/netlink.h>
@@ -14,10 +16,17 @@
 #include "link.h"
 #include "netlink.h"
 
+/* A prefix leaves room for the three digits of the largest node number */
+#define DMANIC_PREFIX_MAX	(DMANIC_NAME_MAX - 1 - 3)
+
 #define ETHERTYPE_DEFAULT	0x88B5
 /* Less than the protocol needs to ask a few times */
 #define DEAD_NS_MIN		(10 * NSEC_PER_MSEC)
 #define DEAD_NS_MAX		(3600ULL * NSEC_PER_SEC)
+
+/* What the texts tell */
+static_assert(DMANIC_PREFIX_MAX == 28);
+static_assert(DMANIC_LOOP_MAX_NODES == 256);
 
 const struct nla_policy dmanic_netlink_new_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_NAME] = DMANIC_NAME_POLICY,
@@ -44,6 +53,90 @@ const struct nla_policy dmanic_netlink_set_policy[DMANIC_A_MAX + 1] = {
 	[DMANIC_A_KEY] = { .type = NLA_BINARY, .len = DMANIC_KEY_BYTES },
 	[DMANIC_A_KEY_ID] = { .type = NLA_U32 },
 };
+
+/*
+ * A prefix becomes the name of a file in /dev and in sysfs: no path, nothing
+ * hidden, nothing that looks like an option.
+ */
+static int prefix_check(const struct nlattr *attr, struct netlink_ext_ack *extack)
+{
+	const char *prefix = nla_data(attr);
+	size_t length = strlen(prefix);
+	size_t i;
+
+	if (!length || length > DMANIC_PREFIX_MAX) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "NAME has 1 to 28 characters (loop: a prefix, node numbers are appended)");
+		return -EINVAL;
+	}
+	for (i = 0; i < length; i++) {
+		if (isascii(prefix[i]) && isalnum(prefix[i]))
+			continue;
+		if (i && strchr("-_.", prefix[i]))
+			continue;
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "NAME may have letters and digits, and after the first character '-', '_' and '.'");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* What only a device of the other type has */
+static int foreign_check(struct genl_info *info, const int *attrs, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!info->attrs[attrs[i]])
+			continue;
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[attrs[i]],
+				    "devices of this TYPE do not have that");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/**
+ * dmanic_netlink_loop_read() - the fabric that DEV_NEW of type loop asks for
+ * @config: out; its name is that of the request
+ * @info: the request
+ *
+ * Return: 0 or -errno, and the extack says why.
+ */
+int dmanic_netlink_loop_read(struct dmanic_loop_config *config, struct genl_info *info)
+{
+	static const int foreign[] = {
+		DMANIC_A_FABRIC, DMANIC_A_NODE, DMANIC_A_NETDEV, DMANIC_A_IFINDEX,
+		DMANIC_A_ETHERTYPE, DMANIC_A_CRC, DMANIC_A_DEAD_NS, DMANIC_A_KEY,
+		DMANIC_A_KEY_ID,
+	};
+	struct nlattr *name = info->attrs[DMANIC_A_NAME];
+	struct nlattr *nodes = info->attrs[DMANIC_A_NODES];
+	struct nlattr *nest = info->attrs[DMANIC_A_MODEL];
+	int ret;
+
+	if (!name || !nodes) {
+		NL_SET_ERR_MSG(info->extack,
+			       "a loop fabric needs NAME, the prefix of its devices, and NODES, how many");
+		return -EINVAL;
+	}
+	ret = foreign_check(info, foreign, ARRAY_SIZE(foreign));
+	if (!ret)
+		ret = prefix_check(name, info->extack);
+	if (ret)
+		return ret;
+	config->name = nla_data(name);
+	config->nodes = nla_get_u32(nodes);
+	if (!config->nodes || config->nodes > DMANIC_LOOP_MAX_NODES) {
+		NL_SET_ERR_MSG_ATTR(info->extack, nodes,
+				    "a loop fabric has 1 to 256 nodes (NODES)");
+		return -EINVAL;
+	}
+	ret = dmanic_model_preset(&config->model, "none");
+	if (!ret && nest)
+		ret = dmanic_netlink_model_change(&config->model, nest, info->extack);
+	return ret;
+}
 
 /* What else may use a type would get our frames */
 static int ether_type_check(const struct nlattr *attr, struct netlink_ext_ack *extack)
@@ -98,26 +191,35 @@ int dmanic_netlink_key_read(struct dmanic_link_key *key, struct genl_info *info)
 /**
  * dmanic_netlink_config_read() - the node that DEV_NEW of type ether asks for
  * @config: out, but for its network device
- * @info: the request, which has names and key
+ * @info: the request, which has its names and its key
  *
  * Return: 0 or -errno, and the extack says why.
  */
 int dmanic_netlink_config_read(struct ether_config *config, struct genl_info *info)
 {
 	struct nlattr *ethertype = info->attrs[DMANIC_A_ETHERTYPE];
+	static const int foreign[] = { DMANIC_A_NODES, DMANIC_A_MODEL };
 	struct nlattr *fabric = info->attrs[DMANIC_A_FABRIC];
+	struct nlattr *name = info->attrs[DMANIC_A_NAME];
 	struct nlattr *dead = info->attrs[DMANIC_A_DEAD_NS];
 	struct nlattr *node = info->attrs[DMANIC_A_NODE];
 	struct nlattr *crc = info->attrs[DMANIC_A_CRC];
 	int ret;
 
-	if (!info->attrs[DMANIC_A_NAME] || !node ||
+	ret = foreign_check(info, foreign, ARRAY_SIZE(foreign));
+	if (!ret && name)
+		ret = prefix_check(name, info->extack);
+	if (!ret && fabric)
+		ret = prefix_check(fabric, info->extack);
+	if (ret)
+		return ret;
+	if (!name || !node ||
 	    !info->attrs[DMANIC_A_NETDEV] == !info->attrs[DMANIC_A_IFINDEX]) {
 		NL_SET_ERR_MSG(info->extack,
 			       "an ether device needs NAME, NODE (its id) and the network device, by NETDEV or IFINDEX");
 		return -EINVAL;
 	}
-	config->name = nla_data(info->attrs[DMANIC_A_NAME]);
+	config->name = nla_data(name);
 	config->fabric = fabric ? nla_data(fabric) : config->name;
 	config->id = nla_get_u32(node);
 	config->ethertype = ethertype ? nla_get_u16(ethertype) : ETHERTYPE_DEFAULT;

@@ -36,7 +36,7 @@ static struct net_device *ether_netdev(struct genl_info *info)
 
 /**
  * dmanic_netlink_ether_new() - DEV_NEW of type ether
- * @info: the request; its name was checked
+ * @info: the request
  *
  * Return: 0 or -errno, and the extack says why.
  */

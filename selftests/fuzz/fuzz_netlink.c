@@ -87,6 +87,28 @@ int nla_parse(struct nlattr **attrs, int most, const void *bytes, int length,
 
 /* ---- what came of it ---- */
 
+/* It becomes a file */
+static void name_check(const char *name)
+{
+	demand(*name && strlen(name) <= DMANIC_NAME_MAX - 4 && !strpbrk(name, "/ \t\n\\%$'\"") &&
+	       isalnum((unsigned char)*name));
+}
+
+static void loop_check(struct genl_info *info)
+{
+	struct dmanic_loop_config config = { };
+	const char *why;
+
+	if (dmanic_netlink_loop_read(&config, info)) {
+		demand(info->extack->_msg);
+		return;
+	}
+	name_check(config.name);
+	demand(config.nodes && config.nodes <= DMANIC_LOOP_MAX_NODES);
+	demand(!dmanic_model_check(&config.model, &why));
+	demand(!info->attrs[DMANIC_A_KEY] && !info->attrs[DMANIC_A_IFINDEX]);
+}
+
 static void config_check(struct genl_info *info)
 {
 	struct ether_config config = { };
@@ -95,7 +117,9 @@ static void config_check(struct genl_info *info)
 		demand(info->extack->_msg);
 		return;
 	}
-	demand(strlen(config.name) < DMANIC_NAME_MAX && strlen(config.fabric) < DMANIC_NAME_MAX);
+	name_check(config.name);
+	name_check(config.fabric);
+	demand(!info->attrs[DMANIC_A_NODES]);
 	demand(config.id != DMANIC_NO_NODE && config.crc <= DMANIC_CRC_ON);
 	demand(config.ethertype >= ETH_P_802_3_MIN && config.ethertype != ETH_P_IP);
 	demand(!config.dead_ns || (config.dead_ns >= 10 * NSEC_PER_MSEC &&
@@ -163,8 +187,10 @@ int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length)
 	memcpy(copy, bytes + 1, length - 1);
 	if (!nla_parse(attrs, DMANIC_A_MAX, copy, (int)length - 1,
 		       new ? dmanic_netlink_new_policy : dmanic_netlink_set_policy, &extack)) {
-		if (new)
+		if (new) {
+			loop_check(&info);
 			config_check(&info);
+		}
 		if (attrs[DMANIC_A_MODEL])
 			model_check(attrs[DMANIC_A_MODEL], &extack);
 		if (attrs[DMANIC_A_FAULT])

@@ -3,6 +3,8 @@
 #ifndef SHIM_LINK_H
 #define SHIM_LINK_H
 
+#define DMANIC_LOOP_MAX_NODES	256U
+
 #include "driver/link/config.h"
 #include "driver/link/model.h"
 
