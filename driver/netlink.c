@@ -241,7 +241,7 @@ static int dmanic_loop_new(struct genl_info *info)
 	mutex_unlock(&dmanic_nodes_lock);
 	if (ret == -EEXIST)
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[DMANIC_A_NAME],
-				    "a device of that name exists, here or in another network namespace: choose another prefix, or delete it first");
+				    "a device of that name exists, here or in another network namespace, or a part of that fabric does: choose another prefix, or delete it first");
 	return ret;
 }
 

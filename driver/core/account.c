@@ -127,9 +127,26 @@ static struct dmanic_account *account_new(const struct dmanic_link_ops *link,
 	return account;
 }
 
+/* With a reference; NULL: the user has none */
+static struct dmanic_account *account_find(struct dmanic_node *node,
+					   const struct user_struct *user)
+{
+	struct dmanic_account *account;
+
+	lockdep_assert_held(&node->lock);
+	list_for_each_entry(account, &node->accounts, entry) {
+		if (account->user == user) {
+			refcount_inc(&account->ref);
+			return account;
+		}
+	}
+	return NULL;
+}
+
 /**
  * dmanic_account_get() - the account of a user, for a new context
- * @node: the device, node->lock held
+ * @node: the device; takes node->lock, but not while there is memory to be found: that is the
+ *	user's, who may make it wait for as long as he likes
  * @user: who opens it
  *
  * Return: the account, for dmanic_account_put(), or ERR_PTR: -ENOMEM.
@@ -137,20 +154,25 @@ static struct dmanic_account *account_new(const struct dmanic_link_ops *link,
 struct dmanic_account *dmanic_account_get(struct dmanic_node *node,
 					  struct user_struct *user)
 {
-	struct dmanic_account *account;
+	struct dmanic_account *account, *new;
 
-	lockdep_assert_held(&node->lock);
+	mutex_lock(&node->lock);
+	account = account_find(node, user);
+	mutex_unlock(&node->lock);
+	if (account)
+		return account;
 
-	list_for_each_entry(account, &node->accounts, entry) {
-		if (account->user == user) {
-			refcount_inc(&account->ref);
-			return account;
-		}
-	}
-	account = account_new(node->link, user);
-	if (!account)
+	new = account_new(node->link, user);
+	if (!new)
 		return ERR_PTR(-ENOMEM);
-	list_add(&account->entry, &node->accounts);
+	mutex_lock(&node->lock);
+	account = account_find(node, user);
+	if (!account)
+		list_add(&new->entry, &node->accounts);
+	mutex_unlock(&node->lock);
+	if (!account)
+		return new;
+	account_free(new);
 	return account;
 }
 

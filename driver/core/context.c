@@ -33,15 +33,15 @@ struct dmanic_ctx *dmanic_ctx_create(struct dmanic_node *node, struct file *file
 	xa_init_flags(&ctx->remotes, XA_FLAGS_ALLOC1);
 	dmanic_news_init(ctx);
 
-	mutex_lock(&node->lock);
-	ret = -ENODEV;
-	if (node->dead)
-		goto err_unlock;
 	ctx->account = dmanic_account_get(node, current_user());
 	if (IS_ERR(ctx->account)) {
 		ret = PTR_ERR(ctx->account);
-		goto err_unlock;
+		goto err_free;
 	}
+	mutex_lock(&node->lock);
+	ret = -ENODEV;
+	if (node->dead)
+		goto err_account;
 	ret = dmanic_account_take(ctx, DMANIC_KIND_CONTEXT, NULL);
 	if (ret)
 		goto err_account;
@@ -51,8 +51,8 @@ struct dmanic_ctx *dmanic_ctx_create(struct dmanic_node *node, struct file *file
 
 err_account:
 	dmanic_account_put(node, ctx->account);
-err_unlock:
 	mutex_unlock(&node->lock);
+err_free:
 	kfree(ctx);
 	return ERR_PTR(ret);
 }

@@ -158,6 +158,9 @@ struct dmanic_stats {
 
 /* ---- node (node.c) ---- */
 
+/* Who waits for a name waits at one of so many places */
+#define DMANIC_PUBLISHED	64
+
 /* What is counted of a device and of each of its users (account.c) */
 enum dmanic_kind {
 	DMANIC_KIND_CONTEXT,
@@ -195,7 +198,7 @@ enum dmanic_kind {
  * @maps: its address space has all mappings of @exports by other nodes; NULL
  *	until there was one
  * @publish_seq: counts published names, under @lock
- * @published: woken when @publish_seq changes or the node goes
+ * @published: woken when @publish_seq changed for one of their names, or the node goes
  * @nr: objects of all contexts, and these, by enum dmanic_kind
  * @pinned: bytes of all mem objects
  * @posted: size of what io_uring commands posted and nobody can cancel
@@ -229,7 +232,7 @@ struct dmanic_node {
 	siphash_key_t names_key;
 	DECLARE_HASHTABLE(names, 8);
 	unsigned int publish_seq;
-	wait_queue_head_t published;
+	wait_queue_head_t published[DMANIC_PUBLISHED];
 
 	atomic_t nr[DMANIC_KINDS];
 	atomic64_t pinned;
@@ -561,6 +564,8 @@ struct dmanic_target {
 
 int dmanic_export_reserve(struct dmanic_node *node, u32 *id);
 void dmanic_export_unreserve(struct dmanic_node *node, u32 id);
+wait_queue_head_t *dmanic_export_waits(struct dmanic_node *node, const char *name);
+void dmanic_export_wake_all(struct dmanic_node *node);
 int dmanic_export_publish(struct dmanic_export *export, const char *name,
 			  const u64 *secret);
 void dmanic_export_hide(struct dmanic_export *export);

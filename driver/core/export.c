@@ -117,8 +117,35 @@ int dmanic_export_publish(struct dmanic_export *export, const char *name,
 out_unlock:
 	mutex_unlock(&node->lock);
 	if (!ret && *name)
-		wake_up_all(&node->published);
+		wake_up_all(dmanic_export_waits(node, name));
 	return ret;
+}
+
+/**
+ * dmanic_export_waits() - where to wait until a name is published
+ * @node: by this device
+ * @name: which
+ *
+ * Who publishes one wakes who waits there. Nobody knows which other names are waited for at
+ * the same place: who waits for very many of them is in the way of some others only.
+ *
+ * Return: woken after node->publish_seq changed, or the device went.
+ */
+wait_queue_head_t *dmanic_export_waits(struct dmanic_node *node, const char *name)
+{
+	return &node->published[export_hash(node, name) % DMANIC_PUBLISHED];
+}
+
+/**
+ * dmanic_export_wake_all() - all who wait for names look again
+ * @node: of this device
+ */
+void dmanic_export_wake_all(struct dmanic_node *node)
+{
+	u32 i;
+
+	for (i = 0; i < DMANIC_PUBLISHED; i++)
+		wake_up_all(&node->published[i]);
 }
 
 /**

@@ -49,7 +49,7 @@ int dmanic_node_init(struct dmanic_node *node, struct net *net,
 		     const struct dmanic_link_ops *link, const char *name,
 		     const char *fabric, u32 id)
 {
-	int ret;
+	int ret, i;
 
 	node->stats = alloc_percpu(struct dmanic_stats);
 	if (!node->stats)
@@ -69,7 +69,8 @@ int dmanic_node_init(struct dmanic_node *node, struct net *net,
 	xa_init_flags(&node->exports, XA_FLAGS_ALLOC1);
 	get_random_bytes(&node->names_key, sizeof(node->names_key));
 	hash_init(node->names);
-	init_waitqueue_head(&node->published);
+	for (i = 0; i < DMANIC_PUBLISHED; i++)
+		init_waitqueue_head(&node->published[i]);
 
 	device_initialize(&node->dev);
 	node->dev.release = node_release;
@@ -139,7 +140,7 @@ static void node_set_dead(struct dmanic_node *node)
 	list_for_each_entry(irq, &node->irqs, entry)
 		dmanic_irq_set_dead(irq);
 	mutex_unlock(&node->lock);
-	wake_up_all(&node->published);
+	dmanic_export_wake_all(node);
 }
 
 /**

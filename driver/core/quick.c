@@ -296,6 +296,7 @@ int dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *shared
  * @head: next entry
  * @tail: next completion
  * @left: entries to look at
+ * @raised: the last one raised an interrupt
  * @sums: what was done
  */
 struct quick_ring {
@@ -303,6 +304,7 @@ struct quick_ring {
 	u32 head;
 	u32 tail;
 	u32 left;
+	bool raised;
 	struct dmanic_sums *sums;
 };
 
@@ -362,6 +364,7 @@ static __always_inline bool quick_next(struct quick_ring *ring)
 		return false;
 	ring->head++;
 	ring->left--;
+	ring->raised = sqe.opcode == DMANIC_OP_NOTIFY || (sqe.flags & DMANIC_SQE_NOTIFY);
 	dmanic_sums_add(ring->sums, sqe.opcode, sqe.flags,
 			sqe.opcode == DMANIC_OP_READ, queue->quick.result);
 	if (!(sqe.flags & DMANIC_SQE_SILENT))
@@ -395,12 +398,19 @@ u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 
 	if (quick_traced())
 		return 0;
-	rcu_read_lock();
-	quick_begin(queue);
-	do
-		quick_run(&ring);
-	while (ring.left && quick_next(&ring));
-	rcu_read_unlock();
+	/* Very many may wait for an interrupt: no two are raised in one RCU section */
+	for (;;) {
+		ring.raised = false;
+		rcu_read_lock();
+		quick_begin(queue);
+		do
+			quick_run(&ring);
+		while (ring.left && quick_next(&ring) && !ring.raised);
+		rcu_read_unlock();
+		if (!ring.raised || !ring.left)
+			break;
+		cond_resched();
+	}
 	done = ring.head - queue->sq_head;
 	WRITE_ONCE(queue->sq_head, ring.head);
 	*cq_tail = ring.tail;

@@ -115,10 +115,12 @@ int dmanic_remote_disconnect(struct dmanic_ctx *ctx, struct dmanic_disconnect *a
 		return -EOPNOTSUPP;
 	mutex_lock(&ctx->lock);
 	remote = xa_erase(&ctx->remotes, arg->handle);
+	if (!remote) {
+		mutex_unlock(&ctx->lock);
+		return -ENOENT;
+	}
 	dmanic_forget();
 	mutex_unlock(&ctx->lock);
-	if (!remote)
-		return -ENOENT;
 	dmanic_account_give(ctx, DMANIC_KIND_CONNECTION);
 	atomic_dec(&ctx->nr_remotes);
 	kfree_rcu(remote, rcu);

@@ -297,7 +297,8 @@ static int uring_posted_add(struct dmanic_queue *queue, const struct dmanic_sqe 
 	int ret = 0;
 
 	*size = uring_post_size(sqe);
-	if (*size > URING_USER_MAX)
+	/* What is not let in is not counted for a moment either: the link would hurry */
+	if (*size > URING_USER_MAX || dmanic_link_slow(node))
 		return -EOPNOTSUPP;
 	/* It comes after those; submit_lock is held, so they only get fewer */
 	if (*size + atomic64_read(&queue->taken) > URING_USER_MAX)

@@ -96,53 +96,71 @@ static int dma_notified(struct notifier_block *block, unsigned long action,
  * of order (idxd) are both: they take single channels away, and cannot be stopped
  * when a copy is lost.
  */
-static bool dma_suits(struct dma_chan *chan, void *unused)
+static bool dma_suits(struct dma_chan *chan)
 {
 	return !dma_addressing_limited(dmaengine_get_dma_device(chan)) &&
 	       !dma_has_cap(DMA_COMPLETION_NO_ORDER, chan->device->cap_mask) &&
 	       chan->device->dev->bus;
 }
 
-/* From here on its removal is noticed. False: it is gone already */
-static bool dma_watch(struct dmanic_dma *dma)
+/* Takes none, but remembers who has the first one that suits */
+static bool dma_find(struct dma_chan *chan, void *arg)
 {
-	struct device *provider = dma->provider;
-	bool ret;
+	struct device **provider = arg;
 
-	/* Held while a driver is unbound: the notifier misses nothing */
-	device_lock(provider);
-	dma->removal.notifier_call = dma_notified;
-	ret = provider->driver &&
-	      !bus_register_notifier(provider->bus, &dma->removal);
-	device_unlock(provider);
-	return ret;
+	if (!*provider && dma_suits(chan))
+		*provider = get_device(chan->device->dev);
+	return false;
 }
 
-static void dma_acquire(struct dmanic_dma *dma)
+static bool dma_is_of(struct dma_chan *chan, void *provider)
+{
+	return chan->device->dev == provider && dma_suits(chan);
+}
+
+/* The provider's device is locked, and bound */
+static bool dma_take(struct dmanic_dma *dma, const dma_cap_mask_t *mask)
 {
 	struct dma_chan *chan;
-	dma_cap_mask_t mask;
 
-	dma_cap_zero(mask);
-	dma_cap_set(DMA_MEMCPY, mask);
-	chan = dma_request_channel(mask, dma_suits, NULL);
-	if (!chan)
-		return;
-	/* All before the notifier may come, which is from dma_watch() on */
-	dma->provider = get_device(chan->device->dev);
+	dma->removal.notifier_call = dma_notified;
+	if (bus_register_notifier(dma->provider->bus, &dma->removal))
+		return false;
+	chan = dma_request_channel(*mask, dma_is_of, dma->provider);
+	if (!chan) {
+		bus_unregister_notifier(dma->provider->bus, &dma->removal);
+		return false;
+	}
 	dma->dev = get_device(dmaengine_get_dma_device(chan));
 	strscpy(dma->name, dma_chan_name(chan), sizeof(dma->name));
 	dma->chan = chan;
 	dma->state = DMANIC_DMA_MEASURING;
-	if (dma_watch(dma))
+	return true;
+}
+
+/*
+ * A driver is unbound with its device locked: so the channel of one that is bound stays as
+ * long as the lock is held, and after that the notifier misses nothing.
+ */
+static void dma_acquire(struct dmanic_dma *dma)
+{
+	struct device *provider = NULL;
+	dma_cap_mask_t mask;
+	bool taken;
+
+	dma_cap_zero(mask);
+	dma_cap_set(DMA_MEMCPY, mask);
+	dma_request_channel(mask, dma_find, &provider);
+	if (!provider)
 		return;
-	dma->state = DMANIC_DMA_NONE;
-	dma->chan = NULL;
-	dma->name[0] = '\0';
-	dma_release_channel(chan);
-	put_device(dma->dev);
-	put_device(dma->provider);
+	dma->provider = provider;
+	device_lock(provider);
+	taken = provider->driver && dma_take(dma, &mask);
+	device_unlock(provider);
+	if (taken)
+		return;
 	dma->provider = NULL;
+	put_device(provider);
 }
 
 /**

@@ -394,6 +394,7 @@ static void ether_init(struct ether_node *en, const struct ether_config *config)
 	struct dmanic_proto_config proto = {
 		.node = config->id,
 		.incarnation = en->node.incarnation,
+		.network = config->ethertype,
 		.dead_ns = config->dead_ns,
 	};
 

@@ -106,6 +106,7 @@ static int loop_lookup(struct loop_node *ln, struct loop_node *peer,
 {
 	ktime_t now = ktime_get(), until = KTIME_MAX;
 	struct dmanic_node *node = &peer->node;
+	wait_queue_head_t *waits = dmanic_export_waits(node, name);
 	ktime_t left = KTIME_MAX;
 	unsigned int seq;
 	int ret;
@@ -124,8 +125,7 @@ static int loop_lookup(struct loop_node *ln, struct loop_node *peer,
 			if (left <= 0)
 				return -ETIME;
 		}
-		ret = wait_event_interruptible_hrtimeout(node->published,
-							 loop_changed(ln, node, seq),
+		ret = wait_event_interruptible_hrtimeout(*waits, loop_changed(ln, node, seq),
 							 left);
 		if (dmanic_node_dead(&ln->node))
 			return -ENODEV;
@@ -260,7 +260,7 @@ static void loop_wake_all(struct loop_fabric *fabric)
 	for (i = 0; i < fabric->nr_nodes; i++) {
 		peer = rcu_dereference(fabric->nodes[i]);
 		if (peer)
-			wake_up_all(&peer->node.published);
+			dmanic_export_wake_all(&peer->node);
 	}
 	rcu_read_unlock();
 }
@@ -369,6 +369,19 @@ static int loop_node_create(struct net *net, struct loop_fabric *fabric,
 	return 0;
 }
 
+/* Nodes of an earlier fabric would be taken for nodes of this one */
+static bool loop_prefix_used(const struct net *net, const char *prefix)
+{
+	struct dmanic_node *node;
+
+	lockdep_assert_held(&dmanic_nodes_lock);
+	list_for_each_entry(node, &dmanic_nodes, entry)
+		if (node->link == &loop_ops && net_eq(node->net, net) &&
+		    !strcmp(node->fabric, prefix))
+			return true;
+	return false;
+}
+
 /**
  * dmanic_loop_create() - make a fabric
  * @net: network namespace of the nodes
@@ -376,8 +389,8 @@ static int loop_node_create(struct net *net, struct loop_fabric *fabric,
  * @nodes: how many, at most DMANIC_LOOP_MAX_NODES
  * @model: checked
  *
- * Return: 0, or -errno and no node was made: -EEXIST a name is taken,
- * -ENAMETOOLONG, -ENOMEM.
+ * Return: 0, or -errno and no node was made: -EEXIST a name is taken, or some of an earlier
+ * fabric of that name are still there, -ENAMETOOLONG, -ENOMEM.
  */
 int dmanic_loop_create(struct net *net, const char *prefix, u32 nodes,
 		       const struct dmanic_model *model)
@@ -387,7 +400,8 @@ int dmanic_loop_create(struct net *net, const char *prefix, u32 nodes,
 	int ret = 0;
 	u32 id;
 
-	lockdep_assert_held(&dmanic_nodes_lock);
+	if (loop_prefix_used(net, prefix))
+		return -EEXIST;
 	fabric = kzalloc(struct_size(fabric, nodes, nodes), GFP_KERNEL);
 	if (!fabric)
 		return -ENOMEM;

@@ -40,6 +40,8 @@
 #define LOOP_POLL_NS	(50 * NSEC_PER_USEC)
 /* Chunks copied for one queue while others wait */
 #define LOOP_SLICE	4
+/* Operations ended in one hold of the lock when a node goes */
+#define STOP_CHUNK	1024
 
 /* Data come back from the target */
 static bool loop_returns(const struct dmanic_op *op)
@@ -521,23 +523,41 @@ void dmanic_loop_engine_end(struct loop_node *ln)
 	ln->dma = NULL;
 }
 
+/* Some of those that are pending, to @ops; false: there are none. @ln->lock is held. */
+static bool loop_take_some(struct loop_node *ln, struct list_head *ops)
+{
+	struct dmanic_queue *queue;
+	u32 nr = 0;
+
+	list_splice_init(&ln->hurried, &ln->turns);
+	while (nr < STOP_CHUNK && !list_empty(&ln->turns)) {
+		queue = list_first_entry(&ln->turns, struct dmanic_queue, turn);
+		for (; nr < STOP_CHUNK && !list_empty(&queue->pending); nr++)
+			list_move_tail(queue->pending.next, ops);
+		if (list_empty(&queue->pending))
+			list_del_init(&queue->turn);
+	}
+	return nr;
+}
+
 /**
  * dmanic_loop_engine_stop() - complete all operations as LINK_DOWN
  * @ln: nobody reaches it from other nodes, @ln->stopped is set and seen by all
+ *
+ * Of all users there may be very many: others have the CPU in between.
  */
 void dmanic_loop_engine_stop(struct loop_node *ln)
 {
-	struct dmanic_queue *queue, *next;
 	LIST_HEAD(ops);
+	bool any;
 
 	dmanic_loop_engine_end(ln);
-	spin_lock(&ln->lock);
-	list_splice_init(&ln->hurried, &ln->turns);
-	list_for_each_entry_safe(queue, next, &ln->turns, turn) {
-		list_splice_tail_init(&queue->pending, &ops);
-		list_del_init(&queue->turn);
-	}
-	loop_set_status(&ops, DMANIC_STATUS_LINK_DOWN);
-	spin_unlock(&ln->lock);
-	dmanic_queue_complete(&ops);
+	do {
+		spin_lock(&ln->lock);
+		any = loop_take_some(ln, &ops);
+		loop_set_status(&ops, DMANIC_STATUS_LINK_DOWN);
+		spin_unlock(&ln->lock);
+		dmanic_queue_complete(&ops);
+		cond_resched();
+	} while (any);
 }

@@ -22,8 +22,9 @@
 #define ACK_ALONE		4U
 /* The urgent stream's part of the ranges of an ACK */
 #define ACK_URGENT_RANGES	16U
-/* Failures of one extent, until its operation is given up */
+/* Failures of one frame of an extent, and of all, until its operation is given up */
 #define ACK_CORRUPT_MAX		8U
+#define ACK_CORRUPT_ALL		32U
 /* After so many answers in a row it waits for the next, but not longer than that */
 #define ACK_TALK		4
 #define ACK_HOLD_PART		8U	/* of the least time-out */
@@ -409,7 +410,8 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 /*
  * A frame with one record alone: is its memory changed, or does the wire damage it? Each
  * frame of an extent may be damaged now and then: what counts is how often it was the
- * first that is missing. That one holds up all behind it, so it stays the first.
+ * first that is missing. That one holds up all behind it, so it stays the first. Who changes
+ * several, to let one after the other through, makes all of them fail meanwhile.
  */
 static void ack_changed(struct dmanic_peer *peer, u8 class, u64 seq)
 {
@@ -421,9 +423,11 @@ static void ack_changed(struct dmanic_peer *peer, u8 class, u64 seq)
 		extent->corrupt = 0;
 	if (!extent->corrupt)
 		extent->corrupt_at = at;
-	if (at != extent->corrupt_at || ++extent->corrupt < ACK_CORRUPT_MAX)
+	extent->corrupt += at == extent->corrupt_at;
+	if (extent->corrupt < ACK_CORRUPT_MAX && ++extent->corrupt_all < ACK_CORRUPT_ALL)
 		return;
 	extent->corrupt = 0;
+	extent->corrupt_all = 0;
 	if (extent->xfer && dmanic_record_data(extent->type))
 		dmanic_xfer_changed(peer, extent->xfer);
 }
@@ -434,6 +438,8 @@ static void ack_corrupt_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 
 	struct dmanic_sent *sent = dmanic_sent_at(&peer->tx[class], index);
 
 	sent->excused = true;
+	/* Nor does it tell that what is cut gets lost */
+	sent->cut = false;
 	dmanic_loss_mark(peer, class, index, now);
 	/* It did come: there is no queue too long, and others on the way have no part in it */
 	dmanic_rate_found(peer, sent->units);

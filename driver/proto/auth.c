@@ -99,6 +99,12 @@ void dmanic_auth_begin(const struct dmanic_host *host, const struct dmanic_out *
 	dmanic_auth_begin_payload(mac, &host->auth.key, out->head, out->counter);
 }
 
+/* What is proven of where a frame comes from: what is of one network is nothing on another */
+static u64 auth_from(const struct dmanic_host *host, u64 address)
+{
+	return address | (u64)host->config.network << 48;
+}
+
 /**
  * dmanic_auth_seal() - the proof that a frame is of this node
  * @host: it
@@ -113,7 +119,7 @@ u32 dmanic_auth_seal(const struct dmanic_host *host, const struct dmanic_out *ou
 		     void *head, struct dmanic_mac *mac)
 {
 	struct dmanic_proof proof = {
-		.from = from,
+		.from = auth_from(host, from),
 		.key_id = host->auth.id,
 		.counter = out->counter,
 	};
@@ -160,7 +166,8 @@ enum dmanic_drop dmanic_auth_check_head(struct dmanic_host *host,
 	known = head->tag && host->env->find_tag(host, head->tag);
 	if (!known && !auth_may_look(host, now))
 		return DMANIC_DROP_RATE;
-	if (dmanic_auth_check(frame->head, head, &host->auth.key, frame->from))
+	if (dmanic_auth_check(frame->head, head, &host->auth.key,
+			      auth_from(host, frame->from)))
 		return DMANIC_DROP_NONE;
 	if (!known && host->auth.guesses.left)
 		host->auth.guesses.left--;

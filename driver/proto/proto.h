@@ -332,6 +332,7 @@ struct dmanic_reply {
  * @corrupt: how often a frame of it alone, the first of those that are missing, arrived
  *	with a wrong checksum
  * @corrupt_at: which: where it begins in the extent
+ * @corrupt_all: how often any frame of it alone did
  * @id: of the operation
  * @xfer: whose; NULL when it was given up
  * @position: bytes into the transfer
@@ -344,6 +345,7 @@ struct dmanic_extent {
 	u8 type;
 	u8 flags;
 	u8 corrupt;
+	u8 corrupt_all;
 	u32 corrupt_at;
 	u32 id;
 	struct dmanic_xfer *xfer;
@@ -606,6 +608,7 @@ struct dmanic_proto_stats {
  * @mtu: longest frame the path takes
  * @super: longest frame the link takes and cuts; @mtu: it does not
  * @features: DMANIC_WIRE_*
+ * @network: which of those that share a medium; with a key a part of what is proven
  * @operations: ids a peer may use at once, and we at most; power of two
  * @extents: of a stream; power of two, four times @operations or more: ids may all
  *	have a RESULT, and a NOTIFY, to come
@@ -628,6 +631,7 @@ struct dmanic_proto_config {
 	u32 mtu;
 	u32 super;
 	u32 features;
+	u16 network;
 	u32 operations;
 	u32 extents;
 	u32 sent;

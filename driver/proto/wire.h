@@ -204,7 +204,8 @@ struct dmanic_head {
 
 /**
  * struct dmanic_proof - what proves who made a frame
- * @from: address that it is sent from; is not in the frame
+ * @from: address that it is sent from, below 16 bits that tell the network; is not in the
+ *	frame
  * @key_id: of the key
  * @counter: greater in each frame of its sender to the same connection, or before there is
  *	one

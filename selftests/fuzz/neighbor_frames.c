@@ -263,7 +263,8 @@ u32 neighbor_prove(struct neighbor *n, u32 length, u64 counter)
 {
 	u32 head = dmanic_wire_pull(body(n), length), payload;
 	struct dmanic_proof proof = {
-		.from = source_of(n), .key_id = n->key_id, .counter = counter,
+		.from = source_of(n) | (u64)ETHERTYPE << 48, .key_id = n->key_id,
+		.counter = counter,
 	};
 	struct dmanic_mac mac;
 

@@ -145,6 +145,14 @@ TEST(auth__with_another_key_id_nobody_is_heard)
 	none_connects(DMANIC_DROP_AUTH);
 }
 
+/* What was said on one network is repeated on another, where there is a node of that id, too */
+TEST(auth__on_another_network_nobody_is_heard)
+{
+	begin(true);
+	pair[0].host.config.network = 0x88b6;
+	none_connects(DMANIC_DROP_AUTH);
+}
+
 /* Whatever is changed of a frame that was heard, and its checksum made right again */
 TEST(auth__every_bit_of_a_head_is_proven)
 {

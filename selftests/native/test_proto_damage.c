@@ -214,26 +214,29 @@ lost:
 	pair_end();
 }
 
-/* Each frame of a large write is damaged some times, none of them for ever */
-TEST(damage__of_the_wire_is_no_change)
+/*
+ * A write of 60 blocks, of each of which what is in a frame alone is damaged until it was
+ * @times[] times. Return: how often any was.
+ */
+static u32 damage_blocks(const u16 *times)
 {
-	u8 times[64] = { 0 };
+	u16 left[60];
 	u32 i, at, damaged = 0;
 
+	memcpy(left, times, sizeof(left));
 	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
 	put(0, 60000, 0);
-	for (i = 0; i < 1000 && pair[0].completed < 1; i++) {
+	for (i = 0; i < 10000 && pair[0].completed < 1; i++) {
 		pair_pump(0);
 		while (pair[0].nr_sent) {
 			struct pair_frame *frame = &pair[0].sent[0];
 
 			for (at = 0; at < 60; at++)
-				if ((at + i) % 4 && times[at] < 6 &&
-				    memmem(frame->bytes, frame->length,
-					   source + 1000 * at, 500))
+				if (left[at] && memmem(frame->bytes, frame->length,
+						       source + 1000 * at, 500))
 					break;
 			if (at < 60) {
-				times[at]++;
+				left[at]--;
 				damaged++;
 				frame->bytes[frame->length - 1] ^= 1;
 			}
@@ -242,10 +245,34 @@ TEST(damage__of_the_wire_is_no_change)
 		}
 		answered();
 	}
-	EXPECT(damaged > 30);
 	EXPECT_EQ(pair[0].completed, 1);
+	return damaged;
+}
+
+/* Half of the frames of a large write are damaged, some of them some times, none for ever */
+TEST(damage__of_the_wire_is_no_change)
+{
+	u16 times[60] = { 0 };
+	u32 at;
+
+	for (at = 0; at < 60; at += 2)
+		times[at] = at % 12 ? 1 : 5;
+	EXPECT(damage_blocks(times) > 30);
 	EXPECT_EQ(xfer[0].status, 0);
 	EXPECT(!memcmp(pair[1].memory, source, 60000));
+	pair_end();
+}
+
+/* He would hold up what is behind it for as long as he has frames */
+TEST(damage__who_lets_one_frame_after_the_other_through_is_given_up)
+{
+	u16 times[60];
+	u32 at;
+
+	for (at = 0; at < 60; at++)
+		times[at] = 5 * (at + 1);
+	EXPECT(damage_blocks(times) < 200);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_SOURCE_CHANGED);
 	pair_end();
 }
 
