@@ -186,9 +186,9 @@ came_from_neighbor() {
 most_came() { # BEFORE
 	local came=$(($(came_from_neighbor) - $1))
 	# What others say by themselves is among it
-	[ $came -le "$(frames_sent)" ] || came=$(frames_sent)
+	[ "$came" -le "$(frames_sent)" ] || came=$(frames_sent)
 	echo "note: $(cat /tmp/neighbor), $came came"
-	[ "$(frames_sent)" -gt 0 ] && [ $came -ge $((9 * $(frames_sent) / 10)) ]
+	[ "$(frames_sent)" -gt 0 ] && [ "$came" -ge $((9 * $(frames_sent) / 10)) ]
 }
 
 # Ranks 0 and 1 exchange until COMMAND has ended
