@@ -127,7 +127,7 @@ out_unlock:
  * @name: which
  *
  * Who publishes one wakes who waits there. Nobody knows which other names are waited for at
- * the same place: who waits for very many of them is in the way of some others only.
+ * the same place: of those who wait for very many he wakes an equal part, and not all.
  *
  * Return: woken after node->publish_seq changed, or the device went.
  */
@@ -145,7 +145,8 @@ void dmanic_export_wake_all(struct dmanic_node *node)
 	u32 i;
 
 	for (i = 0; i < DMANIC_PUBLISHED; i++)
-		wake_up_all(&node->published[i]);
+		if (wq_has_sleeper(&node->published[i]))
+			wake_up_all(&node->published[i]);
 }
 
 /**

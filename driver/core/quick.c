@@ -24,7 +24,7 @@
 
 /* Most bytes the poster copies: about as long as waking the engine takes */
 #define QUICK_BYTES	SZ_8K
-/* Most entries in one RCU section */
+/* Most entries in one RCU section; of those that raise interrupts each has its own */
 #define QUICK_ENTRIES	64
 
 /* Bumped by dmanic_forget(); no queue begins with it */
@@ -407,9 +407,9 @@ u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 			quick_run(&ring);
 		while (ring.left && quick_next(&ring) && !ring.raised);
 		rcu_read_unlock();
-		if (!ring.raised || !ring.left)
+		/* Who has to leave the CPU publishes what is done first */
+		if (!ring.raised || !ring.left || need_resched())
 			break;
-		cond_resched();
 	}
 	done = ring.head - queue->sq_head;
 	WRITE_ONCE(queue->sq_head, ring.head);

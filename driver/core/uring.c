@@ -297,7 +297,7 @@ static int uring_posted_add(struct dmanic_queue *queue, const struct dmanic_sqe 
 	int ret = 0;
 
 	*size = uring_post_size(sqe);
-	/* What is not let in is not counted for a moment either: the link would hurry */
+	/* What a slow link does not let in is not counted for a moment either: it would hurry */
 	if (*size > URING_USER_MAX || dmanic_link_slow(node))
 		return -EOPNOTSUPP;
 	/* It comes after those; submit_lock is held, so they only get fewer */
@@ -403,6 +403,8 @@ static int uring_queue_post(struct dmanic_queue *queue, struct io_uring_cmd *cmd
 		result = ret;
 	}
 	mutex_unlock(&queue->submit_lock);
+	/* Of many in one system call each may have woken very many */
+	cond_resched();
 	return likely(ret >= 0) ? uring_done(cmd, ret, result, issue_flags) : ret;
 }
 

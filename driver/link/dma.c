@@ -103,13 +103,33 @@ static bool dma_suits(struct dma_chan *chan)
 	       chan->device->dev->bus;
 }
 
-/* Takes none, but remembers who has the first one that suits */
+/* Of so many providers an engine is asked for, when those before have none to give */
+#define DMA_TRIES	4
+
+/**
+ * struct dma_search - providers of engines
+ * @nr: so many were tried
+ * @tried: they, referenced
+ * @found: another one that has a free one that suits, referenced, or NULL
+ */
+struct dma_search {
+	u32 nr;
+	struct device *tried[DMA_TRIES];
+	struct device *found;
+};
+
+/* Takes none, but remembers who has it */
 static bool dma_find(struct dma_chan *chan, void *arg)
 {
-	struct device **provider = arg;
+	struct device *provider = chan->device->dev;
+	struct dma_search *search = arg;
+	u32 i;
 
-	if (!*provider && dma_suits(chan))
-		*provider = get_device(chan->device->dev);
+	for (i = 0; i < search->nr; i++)
+		if (search->tried[i] == provider)
+			return false;
+	if (!search->found && dma_suits(chan))
+		search->found = get_device(provider);
 	return false;
 }
 
@@ -144,23 +164,30 @@ static bool dma_take(struct dmanic_dma *dma, const dma_cap_mask_t *mask)
  */
 static void dma_acquire(struct dmanic_dma *dma)
 {
-	struct device *provider = NULL;
+	struct dma_search search = {};
+	struct device *provider;
 	dma_cap_mask_t mask;
-	bool taken;
+	bool taken = false;
 
 	dma_cap_zero(mask);
 	dma_cap_set(DMA_MEMCPY, mask);
-	dma_request_channel(mask, dma_find, &provider);
-	if (!provider)
-		return;
-	dma->provider = provider;
-	device_lock(provider);
-	taken = provider->driver && dma_take(dma, &mask);
-	device_unlock(provider);
-	if (taken)
-		return;
-	dma->provider = NULL;
-	put_device(provider);
+	while (!taken && search.nr < DMA_TRIES) {
+		search.found = NULL;
+		dma_request_channel(mask, dma_find, &search);
+		provider = search.found;
+		if (!provider)
+			break;
+		dma->provider = provider;
+		device_lock(provider);
+		taken = provider->driver && dma_take(dma, &mask);
+		device_unlock(provider);
+		if (!taken)
+			search.tried[search.nr++] = provider;
+	}
+	if (!taken)
+		dma->provider = NULL;
+	while (search.nr)
+		put_device(search.tried[--search.nr]);
 }
 
 /**

@@ -41,7 +41,7 @@
 /* Chunks copied for one queue while others wait */
 #define LOOP_SLICE	4
 /* Operations ended in one hold of the lock when a node goes */
-#define STOP_CHUNK	1024
+#define LOOP_STOP_CHUNK	1024
 
 /* Data come back from the target */
 static bool loop_returns(const struct dmanic_op *op)
@@ -530,9 +530,9 @@ static bool loop_take_some(struct loop_node *ln, struct list_head *ops)
 	u32 nr = 0;
 
 	list_splice_init(&ln->hurried, &ln->turns);
-	while (nr < STOP_CHUNK && !list_empty(&ln->turns)) {
+	while (nr < LOOP_STOP_CHUNK && !list_empty(&ln->turns)) {
 		queue = list_first_entry(&ln->turns, struct dmanic_queue, turn);
-		for (; nr < STOP_CHUNK && !list_empty(&queue->pending); nr++)
+		for (; nr < LOOP_STOP_CHUNK && !list_empty(&queue->pending); nr++)
 			list_move_tail(queue->pending.next, ops);
 		if (list_empty(&queue->pending))
 			list_del_init(&queue->turn);

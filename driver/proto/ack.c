@@ -22,7 +22,7 @@
 #define ACK_ALONE		4U
 /* The urgent stream's part of the ranges of an ACK */
 #define ACK_URGENT_RANGES	16U
-/* Failures of one frame of an extent, and of all, until its operation is given up */
+/* Failures of one frame of an extent, and of all in turn, until its operation is given up */
 #define ACK_CORRUPT_MAX		8U
 #define ACK_CORRUPT_ALL		32U
 /* After so many answers in a row it waits for the next, but not longer than that */
@@ -411,7 +411,7 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
  * A frame with one record alone: is its memory changed, or does the wire damage it? Each
  * frame of an extent may be damaged now and then: what counts is how often it was the
  * first that is missing. That one holds up all behind it, so it stays the first. Who changes
- * several, to let one after the other through, makes all of them fail meanwhile.
+ * several may let one after the other through: hence those that were the first count, too.
  */
 static void ack_changed(struct dmanic_peer *peer, u8 class, u64 seq)
 {
@@ -423,8 +423,9 @@ static void ack_changed(struct dmanic_peer *peer, u8 class, u64 seq)
 		extent->corrupt = 0;
 	if (!extent->corrupt)
 		extent->corrupt_at = at;
-	extent->corrupt += at == extent->corrupt_at;
-	if (extent->corrupt < ACK_CORRUPT_MAX && ++extent->corrupt_all < ACK_CORRUPT_ALL)
+	if (at != extent->corrupt_at)
+		return;
+	if (++extent->corrupt < ACK_CORRUPT_MAX && ++extent->corrupt_all < ACK_CORRUPT_ALL)
 		return;
 	extent->corrupt = 0;
 	extent->corrupt_all = 0;
@@ -438,9 +439,7 @@ static void ack_corrupt_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 
 	struct dmanic_sent *sent = dmanic_sent_at(&peer->tx[class], index);
 
 	sent->excused = true;
-	/* Nor does it tell that what is cut gets lost */
-	sent->cut = false;
-	dmanic_loss_mark(peer, class, index, now);
+	dmanic_loss_damaged(peer, class, index, now);
 	/* It did come: there is no queue too long, and others on the way have no part in it */
 	dmanic_rate_found(peer, sent->units);
 	sent->counted = false;

@@ -89,6 +89,26 @@ static void loss_count(struct dmanic_peer *peer, struct dmanic_tx *tx,
 }
 
 /**
+ * dmanic_loss_damaged() - a frame came, and is to be sent again
+ * @peer: to whom
+ * @class: of its stream
+ * @index: of the sent; flying
+ * @now: time
+ */
+void dmanic_loss_damaged(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
+{
+	struct dmanic_tx *tx = &peer->tx[class];
+	struct dmanic_sent *sent = dmanic_sent_at(tx, index);
+
+	loss_count(peer, tx, sent, now);
+	sent->resent = 0;
+	sent->counted = true;
+	dmanic_sent_move(tx, index, DMANIC_SENT_LOST);
+	dmanic_rate_lost(peer, sent->units);
+	dmanic_peer_stats(peer)->lost++;
+}
+
+/**
  * dmanic_loss_mark() - a frame is taken for lost
  * @peer: to whom
  * @class: of its stream
@@ -97,16 +117,10 @@ static void loss_count(struct dmanic_peer *peer, struct dmanic_tx *tx,
  */
 void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 {
-	struct dmanic_tx *tx = &peer->tx[class];
-	struct dmanic_sent *sent = dmanic_sent_at(tx, index);
+	const struct dmanic_sent *sent = dmanic_sent_at(&peer->tx[class], index);
 
 	peer->path.cut_lost |= sent->cut && sent->time > peer->path.since;
-	loss_count(peer, tx, sent, now);
-	sent->resent = 0;
-	sent->counted = true;
-	dmanic_sent_move(tx, index, DMANIC_SENT_LOST);
-	dmanic_rate_lost(peer, sent->units);
-	dmanic_peer_stats(peer)->lost++;
+	dmanic_loss_damaged(peer, class, index, now);
 }
 
 /* How much later than it should a frame may come */

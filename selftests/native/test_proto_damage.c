@@ -249,15 +249,15 @@ static u32 damage_blocks(const u16 *times)
 	return damaged;
 }
 
-/* Half of the frames of a large write are damaged, some of them some times, none for ever */
+/* Each frame of a large write is damaged some times, none of them for ever */
 TEST(damage__of_the_wire_is_no_change)
 {
-	u16 times[60] = { 0 };
+	u16 times[60];
 	u32 at;
 
-	for (at = 0; at < 60; at += 2)
-		times[at] = at % 12 ? 1 : 5;
-	EXPECT(damage_blocks(times) > 30);
+	for (at = 0; at < 60; at++)
+		times[at] = 2 + at % 5;
+	EXPECT(damage_blocks(times) > 100);
 	EXPECT_EQ(xfer[0].status, 0);
 	EXPECT(!memcmp(pair[1].memory, source, 60000));
 	pair_end();
@@ -271,7 +271,8 @@ TEST(damage__who_lets_one_frame_after_the_other_through_is_given_up)
 
 	for (at = 0; at < 60; at++)
 		times[at] = 5 * (at + 1);
-	EXPECT(damage_blocks(times) < 200);
+	/* Of 9150: all that are missing fail meanwhile */
+	EXPECT(damage_blocks(times) < 2500);
 	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_SOURCE_CHANGED);
 	pair_end();
 }
