@@ -215,13 +215,13 @@ lost:
 }
 
 /*
- * A write of 60 blocks, of each of which what is in a frame alone is damaged until it was
- * @times[] times. Return: how often any was.
+ * A write of 60 blocks, each of which is damaged until it was @times[] times; those behind
+ * @in_turn for as long as it takes, and then as often. Return: how often any was.
  */
-static u32 damage_blocks(const u16 *times)
+static u32 damage_blocks(const u16 *times, bool in_turn)
 {
 	u16 left[60];
-	u32 i, at, damaged = 0;
+	u32 i, at, damaged = 0, first = 0;
 
 	memcpy(left, times, sizeof(left));
 	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
@@ -235,8 +235,10 @@ static u32 damage_blocks(const u16 *times)
 				if (left[at] && memmem(frame->bytes, frame->length,
 						       source + 1000 * at, 500))
 					break;
+			while (in_turn && first < 59 && !left[first])
+				first++;
 			if (at < 60) {
-				left[at]--;
+				left[at] -= !in_turn || at == first;
 				damaged++;
 				frame->bytes[frame->length - 1] ^= 1;
 			}
@@ -257,7 +259,7 @@ TEST(damage__of_the_wire_is_no_change)
 
 	for (at = 0; at < 60; at++)
 		times[at] = 2 + at % 5;
-	EXPECT(damage_blocks(times) > 100);
+	EXPECT(damage_blocks(times, false) > 100);
 	EXPECT_EQ(xfer[0].status, 0);
 	EXPECT(!memcmp(pair[1].memory, source, 60000));
 	pair_end();
@@ -269,11 +271,10 @@ TEST(damage__who_lets_one_frame_after_the_other_through_is_given_up)
 	u16 times[60] = { 0 };
 	u32 at;
 
-	/* No frame has two of them */
-	for (at = 0; at < 30; at++)
-		times[2 * at] = 5 * (at + 1);
-	/* Of 2325: all that are missing fail meanwhile */
-	EXPECT(damage_blocks(times) < 1500);
+	/* Those that are whole in a frame of 1428 bytes of it, which has no other */
+	for (at = 0; at < 60; at += 2)
+		times[at] = 1000 * at % 1428 + 500 <= 1428 ? 3 : 0;
+	damage_blocks(times, true);
 	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_SOURCE_CHANGED);
 	pair_end();
 }
