@@ -243,6 +243,22 @@ TEST_TIMEOUT(fail_nth_ether, fault_is_all_or_nothing, 120)
 	sweep_set(NULL, put_fault, has_fault);
 }
 
+/* With one no large frames are cut */
+static void take_keys(void)
+{
+	char name[DMANIC_NAME_MAX];
+	struct request request;
+	unsigned int i;
+
+	for (i = 0; i < NODES; i++) {
+		fabric_name(&own, i, name);
+		request_begin(&request, DMANIC_GENL_CMD_DEV_SET, 0);
+		mnl_attr_put_strz(request.header, DMANIC_A_NAME, name);
+		put_no_key(request.header, 0);
+		ASSERT_EQ(request_send(&request, NULL, NULL), 0);
+	}
+}
+
 /* ---- the network device ---- */
 
 static struct listener listener;
@@ -487,7 +503,6 @@ TEST_TIMEOUT(fail_nth_ether, device_that_changes, 120)
 {
 	int control = injection_open();
 	struct device first, device;
-	struct request request;
 	char command[128];
 	struct user user;
 	unsigned int nth;
@@ -495,10 +510,8 @@ TEST_TIMEOUT(fail_nth_ether, device_that_changes, 120)
 
 	netdev_make();
 	make(0);
-	/* With one no large frames are cut */
-	request_set(&request, put_no_key, 0);
-	ASSERT_EQ(request_send(&request, NULL, NULL), 0);
 	make(1);
+	take_keys();
 	ASSERT_EQ(device_get(device_name, &first), 0);
 	path_on = first.path;
 	user = user_make();
