@@ -197,8 +197,8 @@ int dmanic_netlink_key_read(struct dmanic_link_key *key, struct genl_info *info)
  */
 int dmanic_netlink_config_read(struct ether_config *config, struct genl_info *info)
 {
-	struct nlattr *ethertype = info->attrs[DMANIC_A_ETHERTYPE];
 	static const int foreign[] = { DMANIC_A_NODES, DMANIC_A_MODEL };
+	struct nlattr *ethertype = info->attrs[DMANIC_A_ETHERTYPE];
 	struct nlattr *fabric = info->attrs[DMANIC_A_FABRIC];
 	struct nlattr *name = info->attrs[DMANIC_A_NAME];
 	struct nlattr *dead = info->attrs[DMANIC_A_DEAD_NS];

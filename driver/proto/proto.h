@@ -332,7 +332,7 @@ struct dmanic_reply {
  * @corrupt: how often a frame of it alone, the first of those that are missing, arrived
  *	with a wrong checksum
  * @corrupt_at: which: where it begins in the extent
- * @corrupt_all: how often any frame of it alone did
+ * @corrupt_all: the same, of all that were the first in turn
  * @id: of the operation
  * @xfer: whose; NULL when it was given up
  * @position: bytes into the transfer
