@@ -63,7 +63,7 @@ static void queue_undefer(struct dmanic_queue *queue, struct dmanic_op *op)
 void dmanic_queue_promote(struct dmanic_queue *queue, struct list_head *ready,
 			  struct list_head *ops)
 {
-	u32 gone = DMANIC_STATUS_OK, nr = 0;
+	u32 gone = DMANIC_STATUS_OK, before = queue->started, nr = 0;
 	struct dmanic_op *op, *next;
 
 	lockdep_assert_held(&queue->lock);
@@ -76,7 +76,8 @@ void dmanic_queue_promote(struct dmanic_queue *queue, struct list_head *ready,
 		gone = DMANIC_STATUS_CANCELLED;
 
 	list_for_each_entry_safe(op, next, &queue->deferred, entry) {
-		if (!gone && (op->flags & DMANIC_SQE_FENCE) && queue->started)
+		/* Those that never get a turn end in order, behind what had one */
+		if ((op->flags & DMANIC_SQE_FENCE) && (gone ? before : queue->started))
 			break;
 		if (++nr > CQ_CHUNK)
 			break;

@@ -544,7 +544,7 @@ static bool loop_take_some(struct loop_node *ln, struct list_head *ops)
  * dmanic_loop_engine_stop() - complete all operations as LINK_DOWN
  * @ln: nobody reaches it from other nodes, @ln->stopped is set and seen by all
  *
- * Of all users there may be very many: others have the CPU in between.
+ * Of all users very many may be pending: others have the CPU in between.
  */
 void dmanic_loop_engine_stop(struct loop_node *ln)
 {

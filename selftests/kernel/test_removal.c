@@ -225,6 +225,34 @@ TEST_F(removal, operations_in_flight_complete)
 	EXPECT_EQ(cqe.status, DMANIC_STATUS_LINK_DOWN);
 }
 
+/* Who sees that an operation behind a fence ended may take it that all before it did. */
+TEST_F(removal, what_is_fenced_ends_last)
+{
+	struct model slow = { .latency_ns = slow_ns(60000) };
+	struct queue queue = queue_make(&self->node, 4096, 4096);
+	unsigned int i, count = 0;
+	struct dmanic_cqe cqe;
+
+	if (!fabric_on_netdevs())
+		ASSERT_EQ(device_set_model(self->node.name, &slow), 0);
+	for (i = 0; i < 3000; i++) {
+		struct dmanic_sqe *sqe = queue_sqe(&queue);
+
+		*sqe = sqe_move(DMANIC_OP_WRITE, self->local.id, 0, self->handle, 0, 4096);
+		sqe->cookie = i;
+		if (i >= 2990)
+			sqe->flags = DMANIC_SQE_FENCE;
+	}
+	queue_submit(&queue);
+	ASSERT_EQ(device_delete(self->node.name, true), 0);
+	for (; queue_reap(&queue, &cqe); count++)
+		if (count >= 2990)
+			EXPECT_EQ(cqe.cookie, count);
+	EXPECT_EQ(count, 3000);
+	EXPECT_EQ(cqe.status, DMANIC_STATUS_LINK_DOWN);
+	queue_close(&queue);
+}
+
 struct traffic {
 	struct removal_self *self;
 	bool stop;
