@@ -182,8 +182,8 @@ int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length)
 	if (!length)
 		return 0;
 	new = *bytes % 2;
-	/* As long as it is, so that what is read behind it is found */
-	copy = malloc(length);
+	/* As long as they are, so that what is read behind them is found */
+	copy = malloc(length - 1);
 	memcpy(copy, bytes + 1, length - 1);
 	if (!nla_parse(attrs, DMANIC_A_MAX, copy, (int)length - 1,
 		       new ? dmanic_netlink_new_policy : dmanic_netlink_set_policy, &extack)) {

@@ -8,7 +8,9 @@
  */
 #include "selftests/fuzz/fuzz.h"
 
-static u8 frame[DMANIC_WIRE_FRAME_MAX], copy[DMANIC_WIRE_HEAD_MAX];
+/* What there is of it: memory ends where that does, so that what is read behind it is found */
+static const u8 *frame;
+static u8 copy[DMANIC_WIRE_HEAD_MAX];
 
 static void decode_data(const struct dmanic_head *head)
 {
@@ -82,69 +84,88 @@ static void cut(const struct dmanic_head *whole)
 	demand(units == whole->payload_length || units == whole->payload_length + 1U);
 }
 
-static void decode(u32 length)
+static void decode_type(const struct dmanic_head *head)
 {
 	struct dmanic_refuse refuse;
 	struct dmanic_tested tested;
 	struct dmanic_hello hello;
-	struct dmanic_head head;
 	struct dmanic_test test;
 	struct dmanic_ack ack;
 	u64 incarnation;
 	u32 node;
 
-	if (dmanic_head_decode(frame, length, length, &head))
-		return;
-	demand(head.head_length + head.payload_length <= length);
-	switch (head.type) {
+	switch (head->type) {
 	case DMANIC_WIRE_HELLO:
 	case DMANIC_WIRE_INIT:
 	case DMANIC_WIRE_ANSWER:
-		if (dmanic_hello_decode(frame, &head, &hello))
+		if (dmanic_hello_decode(frame, head, &hello))
 			return;
-		dmanic_hello_encode(copy, head.type, head.flags, head.tag, &hello);
+		dmanic_hello_encode(copy, head->type, head->flags, head->tag, &hello);
 		demand(!memcmp(copy + 24, frame + 24, 40));
 		break;
 	case DMANIC_WIRE_REFUSE:
-		dmanic_refuse_decode(frame, &head, &refuse);
+		dmanic_refuse_decode(frame, head, &refuse);
 		break;
 	case DMANIC_WIRE_RESET:
-		dmanic_reset_decode(frame, &head, &node, &incarnation);
+		dmanic_reset_decode(frame, head, &node, &incarnation);
 		break;
 	case DMANIC_WIRE_ACK:
-		if (dmanic_ack_decode(frame, &head, &ack))
+		if (dmanic_ack_decode(frame, head, &ack))
 			return;
-		demand(dmanic_ack_encode(copy, head.tag, &ack) == head.head_length);
-		demand(!memcmp(copy, frame, head.head_length));
+		demand(dmanic_ack_encode(copy, head->tag, &ack) == head->head_length);
+		demand(!memcmp(copy, frame, head->head_length));
 		break;
 	case DMANIC_WIRE_DATA:
-		decode_data(&head);
-		cut(&head);
+		decode_data(head);
+		cut(head);
 		break;
 	case DMANIC_WIRE_TEST:
-		if (dmanic_test_decode(frame, &head, &test))
+		if (dmanic_test_decode(frame, head, &test))
 			return;
-		demand(test.from + head.payload_length <= test.total);
-		dmanic_test_encode(copy, head.tag, &test);
+		demand(test.from + head->payload_length <= test.total);
+		dmanic_test_encode(copy, head->tag, &test);
 		demand(!memcmp(copy + 24, frame + 24, 8));
-		cut(&head);
+		cut(head);
 		break;
 	case DMANIC_WIRE_TESTED:
-		if (dmanic_tested_decode(frame, &head, &tested))
+		if (dmanic_tested_decode(frame, head, &tested))
 			return;
-		dmanic_tested_encode(copy, head.tag, &tested);
+		dmanic_tested_encode(copy, head->tag, &tested);
 		demand(!memcmp(copy + 24, frame + 24, 8));
 		break;
 	}
 }
 
+/* The head alone, as long as a link makes contiguous, and then as long as it says it is */
+static void decode(const u8 *bytes, u32 length)
+{
+	u32 linear = dmanic_wire_pull(bytes, length);
+	struct dmanic_head head;
+	u8 *memory;
+
+	if (!linear || linear > length)
+		linear = length;
+	memory = malloc(linear);
+	memcpy(memory, bytes, linear);
+	frame = memory;
+	if (!dmanic_head_decode(frame, linear, length, &head)) {
+		demand(head.head_length <= linear && head.head_length + head.payload_length <= length);
+		memory = realloc(memory, head.head_length);
+		frame = memory;
+		decode_type(&head);
+	}
+	free(memory);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *bytes, size_t length)
 {
-	if (length > sizeof(frame))
+	static u8 sealed[DMANIC_WIRE_FRAME_MAX];
+
+	if (length > sizeof(sealed))
 		return 0;
-	memcpy(frame, bytes, length);
-	decode(length);
-	if (fuzz_seal(frame, length))
-		decode(length);
+	decode(bytes, length);
+	memcpy(sealed, bytes, length);
+	if (fuzz_seal(sealed, length))
+		decode(sealed, length);
 	return 0;
 }

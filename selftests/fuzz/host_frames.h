@@ -42,28 +42,15 @@ static inline bool stranger(u64 from, const u8 *bytes, u32 length)
 	return true;
 }
 
-/* As the link has it: the head is contiguous, and memory ends where the frame does */
 static inline void feed_once(u64 from, const u8 *bytes, u32 length)
 {
-	u32 linear = dmanic_wire_pull(bytes, length), before = host_frames;
+	u32 i, nr = host_nr, before = host_frames;
 	struct dmanic_peer *peer;
-	u8 *link = malloc(length), *head;
-	struct dmanic_frame one = { .from = from, .length = length };
 	u64 at[HOST_PEERS];
-	u32 i, nr = host_nr;
 
 	for (i = 0; i < nr; i++)
 		at[i] = dmanic_peer_deadline(&host_peers[i]->peer);
-	linear = max(linear, DMANIC_WIRE_COMMON);
-	one.linear = linear <= length ? linear : length;
-	head = malloc(one.linear);
-	memcpy(head, bytes, one.linear);
-	memcpy(link, bytes, length);
-	one.head = head;
-	one.link = link;
-	peer = pair_receive(0, &one);
-	free(head);
-	free(link);
+	peer = pair_feed(0, from, bytes, length);
 	host_look();
 	host_answers += host_frames - before;
 	/* Nobody sets timers of others anew */

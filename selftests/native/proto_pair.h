@@ -436,18 +436,26 @@ static inline struct dmanic_peer *pair_receive(u32 i, const struct dmanic_frame 
 	return peer;
 }
 
-/* Side @i gets these bytes */
-static inline void pair_feed(u32 i, u64 from, u8 *bytes, u32 length)
+/*
+ * Side @i gets these bytes, as a link has them: the head is contiguous, and memory ends
+ * where the frame does. Return: the peer it concerned.
+ */
+static inline struct dmanic_peer *pair_feed(u32 i, u64 from, const u8 *bytes, u32 length)
 {
-	struct dmanic_frame frame = {
-		.from = from,
-		.head = bytes,
-		.linear = length,
-		.length = length,
-		.link = bytes,
-	};
+	u32 linear = dmanic_wire_pull(bytes, length);
+	struct dmanic_frame frame = { .from = from, .length = length };
+	struct dmanic_peer *peer;
+	u8 *head, *link;
 
-	pair_receive(i, &frame);
+	frame.linear = linear && linear <= length ? linear : length;
+	frame.head = head = malloc(frame.linear);
+	frame.link = link = malloc(length);
+	memcpy(head, bytes, frame.linear);
+	memcpy(link, bytes, length);
+	peer = pair_receive(i, &frame);
+	free(head);
+	free(link);
+	return peer;
 }
 
 /* Frame @k that side @i sent arrives, if it is for the other; it stays in the list */
