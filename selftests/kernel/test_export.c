@@ -428,6 +428,86 @@ static bool in_ioctl(pid_t thread)
 	return line[0] && line[0] != 'r' && atoi(line) == SYS_ioctl;
 }
 
+/* How often a thread of this process went to sleep */
+static unsigned long slept(pid_t thread)
+{
+	unsigned long nr = 0;
+	char path[48], line[80];
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/status", thread);
+	stream = fopen(path, "re");
+	ASSERT_TRUE(stream);
+	while (fgets(line, sizeof(line), stream))
+		if (!strncmp(line, "voluntary_ctxt_switches:", 24))
+			nr = strtoul(line + 24, NULL, 10);
+	fclose(stream);
+	return nr;
+}
+
+#define CROWD	32
+
+struct crowd {
+	struct export_self *self;
+	struct {
+		__u32 id;
+		char name[16];
+	} member[CROWD];
+	int next;
+};
+
+static void *crowd_member(void *data)
+{
+	struct crowd *crowd = data;
+	struct export_self *self = crowd->self;
+	int i = __atomic_fetch_add(&crowd->next, 1, __ATOMIC_RELAXED);
+	__u32 handle;
+
+	store32(&crowd->member[i].id, gettid());
+	snprintf(crowd->member[i].name, sizeof(crowd->member[i].name), "mine-%d", i);
+	connect_name(&self->user, 0, self->owner.id, crowd->member[i].name, secret,
+		     DMANIC_TIMEOUT_NEVER, &handle);
+	return NULL;
+}
+
+/* Whoever publishes a name would wake all of them, and they look it up under the node's lock */
+TEST_F(export, names_of_others_wake_few)
+{
+	enum { NAMES = 64 };
+	struct crowd crowd = { .self = self };
+	unsigned long before = 0, after = 0;
+	struct segment own[CROWD];
+	pthread_t thread[CROWD];
+	char name[16];
+	unsigned int i;
+
+	if (fabric_on_netdevs())
+		SKIP("nobody is woken over the wire: who waits asks again");
+	for (i = 0; i < CROWD; i++)
+		ASSERT_EQ(pthread_create(&thread[i], NULL, crowd_member, &crowd), 0);
+	for (i = 0; i < CROWD; i++) {
+		ASSERT_TRUE(WAIT_FOR(load32(&crowd.member[i].id) && in_ioctl(crowd.member[i].id)));
+		before += slept(crowd.member[i].id);
+	}
+	for (i = 0; i < NAMES; i++) {
+		snprintf(name, sizeof(name), "other-%u", i);
+		segment_publish(&self->segment, DMANIC_RIGHT_READ, name, secret);
+		ASSERT_EQ(segment_revoke(&self->segment), 0);
+		breathe();
+	}
+	for (i = 0; i < CROWD; i++)
+		after += slept(crowd.member[i].id);
+	if (after - before > CROWD * NAMES / 8)
+		FAIL("%u names woke %u who wait for others %lu times", NAMES, CROWD,
+		     after - before);
+	for (i = 0; i < CROWD; i++) {
+		own[i] = segment_make(&self->owner, 1);
+		segment_publish(&own[i], DMANIC_RIGHT_READ, crowd.member[i].name, secret);
+	}
+	for (i = 0; i < CROWD; i++)
+		ASSERT_EQ(pthread_join(thread[i], NULL), 0);
+}
+
 struct restart {
 	struct fabric own;
 	struct node owner;
