@@ -265,6 +265,31 @@ TEST(damage__of_the_wire_is_no_change)
 	pair_end();
 }
 
+/* What came damaged did come: whoever cuts frames on the way does not lose them */
+TEST(damage__of_cut_frames_does_not_degrade)
+{
+	u32 i, tries;
+
+	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
+	for (i = 0; i < 20; i++) {
+		put(0, 60000, 0);
+		for (tries = 0; tries < 1000 && pair[0].completed == i; tries++) {
+			for (pair_pump(0); pair[0].nr_sent; pair_drop(0, 0)) {
+				if (!tries)
+					pair[0].sent[0].bytes[pair[0].sent[0].length - 1] ^= 1;
+				pair_deliver(0, 0);
+			}
+			answered();
+		}
+		EXPECT_EQ(pair[0].completed, i + 1);
+		EXPECT_EQ(xfer[0].status, 0);
+	}
+	EXPECT(pair[1].host.stats.dropped[DMANIC_DROP_CORRUPT] > 20);
+	EXPECT_EQ(pair[0].event, 0);
+	EXPECT_EQ(pair[0].peer->super, 65535);
+	pair_end();
+}
+
 /* He would hold up what is behind it for as long as he has frames */
 TEST(damage__who_lets_one_frame_after_the_other_through_is_given_up)
 {
