@@ -37,7 +37,9 @@ void die(const struct exchange *x, const char *format, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "exchange: rank %u: ", x->rank);
+	fputs("exchange: ", stderr);
+	if (x->team)
+		fprintf(stderr, "rank %u: ", x->rank);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);
