@@ -249,7 +249,8 @@ TEST_F(removal, what_is_fenced_ends_last)
 		if (count >= 2990)
 			EXPECT_EQ(cqe.cookie, count);
 	EXPECT_EQ(count, 3000);
-	EXPECT_EQ(cqe.status, DMANIC_STATUS_LINK_DOWN);
+	/* Without a model all may be done before */
+	EXPECT_TRUE(cqe.status == DMANIC_STATUS_LINK_DOWN || fabric_on_netdevs());
 	queue_close(&queue);
 }
 
