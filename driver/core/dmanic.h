@@ -43,6 +43,8 @@
  *	rtnl_lock           the kernel's, where an ether device is made, or its network
  *	                    device changes
  *	dmanic_nodes_lock   mutex: the list of nodes, making and removing them
+ *	device_lock()       of a DMA engine's device, where a loop node takes a channel; its driver
+ *	                    goes under it, and takes dma->lock
  *	ctx->lock           mutex: segments and remotes of the context (writers;
  *	                    readers use RCU)
  *	node->lock          mutex: contexts, accounts, queues, irqs, names of the
@@ -53,8 +55,6 @@
  *	i_mmap_rwsem        of node->maps: zapping mappings of remote segments,
  *	                    under dmanic_nodes_lock and ctx->lock
  *	news.lock           spinlock: what a context is told, under node->lock
- *	device_lock()       of a DMA engine's device, where a loop node takes a channel, under
- *	                    dmanic_nodes_lock; its driver goes under it, and takes dma->lock
  *	link's own locks    spinlock; a worker of the loop link has dma->lock, a mutex,
  *	                    and nothing else, while an engine copies (dma_internal.h)
  *	uring_waits.lock    spinlock, irqs off: commands that wait
