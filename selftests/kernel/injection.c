@@ -86,6 +86,22 @@ void injection_of_driver(void)
 	put_range(start, start + size);
 }
 
+/* A thread has it of who made it: of kthreadd, the second process of all */
+void injection_of_new_threads(bool fail)
+{
+	FILE *inherited = fopen("/proc/2/make-it-fail", "we");
+
+	ASSERT_TRUE(inherited);
+	if (fail)
+		injection_of_driver();
+	put_setting("failslab/times", fail ? "-1" : "1");
+	put_setting("failslab/probability", fail ? "100" : "0");
+	EXPECT_GT(fprintf(inherited, "%d", fail), 0);
+	ASSERT_EQ(fclose(inherited), 0);
+	if (!fail)
+		put_range(0, ULONG_MAX);
+}
+
 void injection_arm(int control, unsigned int nth)
 {
 	char text[16];

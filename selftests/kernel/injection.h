@@ -18,6 +18,12 @@ int injection_open(void);
 /* From now on only faults in what the driver does, and those whom it calls */
 void injection_of_driver(void);
 
+/*
+ * Nothing is allocated any more below the driver by threads that the kernel makes from now on;
+ * before this ends, with @fail false, one of them has to have begun. As root of the machine
+ */
+void injection_of_new_threads(bool fail);
+
 /* The @nth fault from now on, of this thread, and no other */
 void injection_arm(int control, unsigned int nth);
 

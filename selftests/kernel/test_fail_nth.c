@@ -680,4 +680,63 @@ TEST_F_TIMEOUT(fail_nth, each_failure_leaves_nothing, 60)
 	ASSERT_LT(nth, FAULTS_MAX);
 }
 
+static void expect_unused(const struct fabric *own, unsigned int nth)
+{
+	char what[64] = "";
+
+	if (!WAIT_FOR(fabric_idle(own, what, sizeof(what))))
+		FAIL("fault %u: %s", nth, what);
+}
+
+/* Whom nobody has open: the first of a user is more than one more (core/account.c) */
+TEST_TIMEOUT(first_open, each_failure_leaves_nothing, 60)
+{
+	struct fabric own = { .nodes = 0 };
+	int control = injection_open();
+	char name[DMANIC_NAME_MAX];
+	unsigned int nth, fds;
+	bool injected;
+	int fd;
+
+	fabric_make(&own, "o", 1, NULL);
+	fabric_name(&own, 0, name);
+	for (nth = 1; nth < FAULTS_MAX; nth++) {
+		fds = count_fds();
+		injection_arm(control, nth);
+		fd = node_path_open(name, O_RDWR);
+		injected = injection_disarm(control);
+		if (fd >= 0)
+			ASSERT_EQ(close(fd), 0);
+		else
+			errno_expect(nth, fd);
+		EXPECT_EQ(count_fds(), fds);
+		expect_unused(&own, nth);
+		if (!injected)
+			break;
+		ASSERT_TRUE(!harness_failed());
+	}
+	faults_told(nth - 1);
+	ASSERT_GE(fd, 0);
+	EXPECT_GT(nth, 1);
+	ASSERT_EQ(fabric_delete(own.prefix, true), 0);
+}
+
+/* What it needs for that it allocates itself, which no fault of the caller reaches */
+TEST(poll_thread, that_cannot_run_as_its_owner_is_none)
+{
+	struct fail_nth_self self;
+	struct counts before;
+	int ret;
+
+	fail_nth_setup(&self, NULL);
+	counts_read(&self.node, &self.target, &before);
+	injection_of_new_threads(true);
+	ret = call_poll_thread(&self);
+	injection_of_new_threads(false);
+	ASSERT_EQ(ret, -ENOMEM);
+	counts_expect(&self.node, &self.target, 1, ret, &before);
+	ASSERT_EQ(call_poll_thread(&self), 0);
+	close_made(&self);
+}
+
 FABRIC_TEST_MAIN()

@@ -165,14 +165,17 @@ address() { in_n "$1" cat "/sys/class/net/e$1/address"; }
 counted() { in_n "$1" nicctl stats "nic$1" | awk -v name="$2" '$1 == name { print $2 }'; }
 
 # selftests/fuzz/neighbor.c at the device of one namespace sends to a node of another, for
-# FUZZ_TIME seconds at most, if that is set
+# FUZZ_TIME seconds at most, if that is set; a minute with less than the whole load, if it is
+# not said how many FRAMES
 neighbor() { # IN TO [WORD...]
-	local seed
+	local seed time=0
 	seed=$(fuzz_seed)
-	echo "again: SEED=$seed FRAMES=${FRAMES:-} FUZZ_TIME=${FUZZ_TIME:-} $0; it was neighbor ${*:3}" \
+	! short || [ -n "${FRAMES-}" ] || time=60
+	time=${FUZZ_TIME:-$time}
+	echo "again: SEED=$seed FRAMES=${FRAMES:-} FUZZ_TIME=$time $0; it was neighbor ${*:3}" \
 		>>/tmp/again
 	in_n "$1" "$top/build/user/neighbor" --netdev "e$1" --to "$(address "$2")" \
-		--seed "$seed" --time "${FUZZ_TIME:-0}" "${@:3}"
+		--seed "$seed" --time "$time" "${@:3}"
 }
 
 frames_sent() { sed -n 's/ frames sent.*//p' /tmp/neighbor; }
@@ -201,6 +204,23 @@ attacked() { # COMMAND...
 			{ cat /tmp/attacked; status=1; }
 	done
 	wait $attacker || { cat /tmp/neighbor; status=1; }
+	return $status
+}
+
+# What nothing that comes from others is a reason for, as nicrun says it: SIGILL, SIGTRAP,
+# SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS
+crashes='killed by signal (4|5|6|7|8|11|31) '
+
+# Ranks 0 and 1 exchange until ATTACKER has ended, as well as it lets them; but none crashes
+attacked_by() { # ATTACKER
+	local said status=0
+	while kill -0 "$1" 2>/dev/null; do
+		# shellcheck disable=SC2016 # the rank's shell
+		said=$(timeout 20 nicrun -n 2 -- bash -c \
+			'exec ip netns exec "n$NIC_RANK" exchange every --bytes 50k --wait 10s' 2>&1)
+		[[ ! $said =~ $crashes ]] || { echo "$said"; status=1; }
+	done
+	wait "$1" || { cat /tmp/neighbor; status=1; }
 	return $status
 }
 
