@@ -721,22 +721,4 @@ TEST_TIMEOUT(first_open, each_failure_leaves_nothing, 60)
 	ASSERT_EQ(fabric_delete(own.prefix, true), 0);
 }
 
-/* What it needs for that it allocates itself, which no fault of the caller reaches */
-TEST(poll_thread, that_cannot_run_as_its_owner_is_none)
-{
-	struct fail_nth_self self;
-	struct counts before;
-	int ret;
-
-	fail_nth_setup(&self, NULL);
-	counts_read(&self.node, &self.target, &before);
-	injection_of_new_threads(true);
-	ret = call_poll_thread(&self);
-	injection_of_new_threads(false);
-	ASSERT_EQ(ret, -ENOMEM);
-	counts_expect(&self.node, &self.target, 1, ret, &before);
-	ASSERT_EQ(call_poll_thread(&self), 0);
-	close_made(&self);
-}
-
 FABRIC_TEST_MAIN()

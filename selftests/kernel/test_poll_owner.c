@@ -6,7 +6,7 @@
  * and limited as his, whoever he is, and that nobody has all of the threads. The
  * cgroup is the second version's; the tests skip without its controllers.
  */
-#include "dmanic_test.h"
+#include "injection.h"
 #include "poller.h"
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,6 +47,20 @@ static pid_t make(struct poll_owner_self *self, struct queue *queue)
 	if (queue)
 		*queue = made;
 	return tid;
+}
+
+/* A descriptor, or -errno */
+static int try_make(const struct node *node, struct dmanic_refusal *refusal)
+{
+	struct dmanic_queue_create create = {
+		.size = sizeof(create), .flags = DMANIC_QUEUE_POLL_THREAD,
+		.sq_entries = 1, .cq_entries = 1, .eventfd = -1,
+		.poll_idle_us = 1,
+	};
+	int ret = dmanic_call(node->fd, DMANIC_IOC_QUEUE_CREATE, &create);
+
+	*refusal = create.refusal;
+	return ret ?: create.fd;
 }
 
 /* The value of a line of /proc/<tid>/<file> that begins with @name */
@@ -233,6 +248,49 @@ TEST_F(poll_cgroup, time_is_limited)
 	EXPECT_LT(now_ns() - start, slow_ns(2000));
 }
 
+/*
+ * The kernel has to note whom it finds in one group of the one hierarchy and another of the
+ * other, and has no memory for that: a thread that is nobody's would be free of all limits
+ */
+TEST_F(poll_cgroup, that_cannot_be_joined_is_left_by_no_thread)
+{
+	char top[64], below[80], named[64], pid[16];
+	struct dmanic_refusal refusal;
+	struct segment target;
+	struct counts before;
+	int ret;
+
+	injection_open();
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	snprintf(top, sizeof(top), "/tmp/dmanic-%d", getpid());
+	snprintf(below, sizeof(below), "%s/below", top);
+	snprintf(named, sizeof(named), "none,name=dmanic-%d", getpid());
+	ASSERT_EQ(mkdir(top, 0700), 0);
+	if (mount("none", top, "cgroup", 0, named))
+		SKIP("this kernel has no cgroups of the first version: %s", strerror(errno));
+	ASSERT_EQ(mkdir(below, 0700), 0);
+	ASSERT_EQ(put_file(below, "cgroup.procs", pid), 0);
+	move_here(self);
+
+	target = segment_make(&self->owner.node, 4096);
+	segment_export(&target, DMANIC_RIGHT_READ);
+	counts_read(&self->owner.node, &target, &before);
+	injection_of_new_threads(true);
+	ret = try_make(&self->owner.node, &refusal);
+	injection_of_new_threads(false);
+	EXPECT_EQ(ret, -ENOMEM);
+	EXPECT_EQ(poller_count(NULL), 0);
+	counts_expect(&self->owner.node, &target, 1, ret, &before);
+	self->owner.tid = make(&self->owner, NULL);
+
+	ASSERT_EQ(put_file(top, "cgroup.procs", pid), 0);
+	snprintf(pid, sizeof(pid), "%d", self->owner.tid);
+	ASSERT_EQ(put_file(top, "cgroup.procs", pid), 0);
+	EXPECT_EQ(rmdir(below), 0);
+	EXPECT_EQ(umount(top), 0);
+	EXPECT_EQ(rmdir(top), 0);
+}
+
 /* ---- CPUs and priority ---- */
 
 TEST_F(poll_owner, runs_on_the_owners_cpus)
@@ -291,20 +349,6 @@ TEST_F(poll_policy, is_the_owners_but_for_real_time)
 }
 
 /* ---- limits ---- */
-
-/* A descriptor, or -errno */
-static int try_make(const struct node *node, struct dmanic_refusal *refusal)
-{
-	struct dmanic_queue_create create = {
-		.size = sizeof(create), .flags = DMANIC_QUEUE_POLL_THREAD,
-		.sq_entries = 1, .cq_entries = 1, .eventfd = -1,
-		.poll_idle_us = 1,
-	};
-	int ret = dmanic_call(node->fd, DMANIC_IOC_QUEUE_CREATE, &create);
-
-	*refusal = create.refusal;
-	return ret ?: create.fd;
-}
 
 static int make_all(const struct node *node, __u32 expected)
 {
