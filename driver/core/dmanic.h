@@ -845,6 +845,7 @@ static inline void dmanic_forget(void)
  * @woken_next: the next in that list
  * @pending: for the link, under its lock: ops not begun, in order
  * @turn: for the link, under its lock: in its list of queues, or its ops under way
+ * @turn_hurried: for the link, under its lock: that list is the one of hurried queues
  * @behind: for the link, under its lock: in its list of queues that go on
  * @self: for the link, under its lock: ops of the node with itself, in order
  * @self_turn: for the link, under its lock: in its list of queues that have such
@@ -893,6 +894,7 @@ struct dmanic_queue {
 
 	struct list_head pending ____cacheline_aligned_in_smp; /* link's, and turn */
 	struct list_head turn;
+	bool turn_hurried;
 	struct list_head behind;
 	struct list_head self;
 	struct list_head self_turn;

@@ -61,7 +61,10 @@ static bool loop_has_notify(const struct dmanic_op *op)
 
 /* ---- turns ---- */
 
-/* No queue has something pending; without the lock that may have changed */
+/*
+ * No queue has something pending; without the lock that may have changed, and one that moves
+ * between the lists may be in neither
+ */
 static bool loop_idle(const struct loop_node *ln)
 {
 	return list_empty_careful(&ln->turns) && list_empty_careful(&ln->hurried);
@@ -71,8 +74,8 @@ static bool loop_idle(const struct loop_node *ln)
 static void loop_enqueue(struct loop_node *ln, struct dmanic_queue *queue)
 {
 	lockdep_assert_held(&ln->lock);
-	list_move_tail(&queue->turn, dmanic_queue_hurried(queue) ? &ln->hurried :
-								   &ln->turns);
+	queue->turn_hurried = dmanic_queue_hurried(queue);
+	list_move_tail(&queue->turn, queue->turn_hurried ? &ln->hurried : &ln->turns);
 }
 
 /*
@@ -165,11 +168,17 @@ static void loop_poll(const struct loop_node *ln)
 
 static void loop_sleep(struct loop_node *ln)
 {
+	bool idle;
+
 	if (loop_free(ln))
 		loop_poll(ln);
 	loop_worked(ln);
 	set_current_state(TASK_IDLE);
-	if (loop_idle(ln) && !kthread_should_stop())
+	/* Who posts wakes us only if there was nothing, under the lock */
+	spin_lock(&ln->lock);
+	idle = loop_idle(ln);
+	spin_unlock(&ln->lock);
+	if (idle && !kthread_should_stop())
 		schedule();
 	__set_current_state(TASK_RUNNING);
 	loop_rested(ln);
@@ -427,8 +436,9 @@ static u64 loop_queue(struct loop_node *ln, struct dmanic_queue *queue,
 	list_for_each_entry(op, ops, entry)
 		op->pending = true;
 	list_splice_tail_init(ops, &queue->pending);
-	/* Also when it has just become a hurried one */
-	if (list_empty(&queue->turn) || dmanic_queue_hurried(queue))
+	/* Also when it has just become a hurried one; else it keeps its place */
+	if (list_empty(&queue->turn) ||
+	    (dmanic_queue_hurried(queue) && !queue->turn_hurried))
 		loop_enqueue(ln, queue);
 	/* Under the lock: once stopped, the worker may be gone */
 	if (idle)

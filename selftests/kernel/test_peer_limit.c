@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #define PEERS		320U	/* of a device */
 #define USER_PEERS	192U	/* of one user */
@@ -248,7 +249,10 @@ static bool lists_there(const struct lists *lists)
 	return false;
 }
 
-/* While LISTs go on; on a machine that is too slow for it, at the next try */
+/*
+ * While LISTs go on; on a machine that is too slow for it, at the next try. Those that are done
+ * are not in the ring at once: where there was a place it takes a moment to know
+ */
 static int one_more_besides(struct peers_self *self, struct lists *lists)
 {
 	int ret;
@@ -256,6 +260,8 @@ static int one_more_besides(struct peers_self *self, struct lists *lists)
 	do {
 		lists_go_on(lists);
 		ret = one_more(self);
+		if (!ret)
+			usleep(slow_ns(2) / 1000);
 	} while (!lists_there(lists));
 	return ret;
 }

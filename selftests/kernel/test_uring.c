@@ -132,6 +132,35 @@ TEST_F(uring, get_nop_and_notify)
 	EXPECT_EQ(irq_raised(&self->irq), 2);
 }
 
+/*
+ * What is posted while the engine is about to sleep, or behind what wakes it, is not left until
+ * somebody looks what takes too long
+ */
+TEST_TIMEOUT(engine, does_not_sleep_while_there_are_posts, 90)
+{
+	const unsigned int rounds = harness_load(100000), batch = 3;
+	struct uring_self self = {};
+	__u64 longest = 0, start;
+	struct dmanic_sqe op;
+	unsigned int i, n;
+
+	uring_objects(&self);
+	ring_make(&self.ring, 64, IORING_SETUP_SQE128);
+	op = put(&self, 8193);
+	for (i = 0; i < rounds; i++) {
+		start = now_ns();
+		for (n = 0; n < batch; n++)
+			prep_post(&self.ring, &self.queue, &op);
+		ring_submit(&self.ring, batch);
+		for (n = 0; n < batch; n++)
+			ASSERT_EQ(ring_reap(&self.ring, NULL, NULL), 8193);
+		if (now_ns() - start > longest)
+			longest = now_ns() - start;
+	}
+	harness_note("%u times, at most %llu us", rounds, longest / 1000);
+	EXPECT_LT(longest, slow_ns(4000));
+}
+
 /* Completions come in any order, but each command has one. */
 TEST_F(uring, many_at_once)
 {
