@@ -819,7 +819,7 @@ static inline void dmanic_forget(void)
  * @link: the link's own, link->queue_bytes; NULL when it has none
  * @dying: being closed: what is left is cancelled
  * @wait: waiters for completions
- * @room_wanted: somebody polls for room in the submission ring
+ * @room_wanted: somebody polled for room in the submission ring, and may be about to again
  * @uring_waits: io_uring commands that wait for completions
  * @uring_limit: gives up posts that nobody can cancel and that take too long
  * @poller: thread that takes entries, or NULL

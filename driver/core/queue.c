@@ -180,7 +180,8 @@ static __poll_t queue_poll(struct file *file, poll_table *table)
 	__poll_t mask = 0;
 
 	poll_wait(file, &queue->wait, table);
-	if (!queue_has_entries(queue))
+	/* For good, and be there room: who waits for edges does not ask again when it is full */
+	if (poll_requested_events(table) & (EPOLLOUT | EPOLLWRNORM))
 		WRITE_ONCE(queue->room_wanted, true);
 	/* E: on the list before looking at the tail, and at the head */
 	smp_mb();

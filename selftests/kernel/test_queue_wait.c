@@ -291,6 +291,30 @@ TEST_F(wait, room_wakes_who_polls_for_it)
 	}
 }
 
+/* Edge-triggered: nobody asks again when the ring is full */
+TEST_F(wait, room_wakes_who_waits_for_its_edge)
+{
+	struct epoll_event event = { .events = EPOLLOUT | EPOLLET };
+	int epoll = epoll_create1(EPOLL_CLOEXEC);
+	unsigned int round;
+
+	ASSERT_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, self->queue.fd, &event), 0);
+	EXPECT_EQ(epoll_wait(epoll, &event, 1, 0), 1);
+	for (round = 0; round < 3; round++) {
+		post(self, 16);
+		queue_publish(&self->queue);
+		EXPECT_EQ(epoll_wait(epoll, &event, 1, 0), 0);
+		ASSERT_EQ(queue_enter(&self->queue, 1, 0, 0), 0);
+		EXPECT_EQ(epoll_wait(epoll, &event, 1, 0), 1);
+		queue_submit(&self->queue);
+		ASSERT_EQ(queue_enter(&self->queue, 0, 16, slow_ns(20000)), 0);
+		EXPECT_EQ(reap_all(self), 16);
+		while (epoll_wait(epoll, &event, 1, 0))
+			;
+	}
+	ASSERT_EQ(close(epoll), 0);
+}
+
 /* Edge-triggered, so each batch must wake anew. */
 TEST_F(wait, epoll_wakes_for_each_batch)
 {
