@@ -233,6 +233,7 @@ int dmanic_queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
 		return left ? nr : 0;
 	/* E: the head before looking who waits for room in the ring */
 	smp_mb();
+	/* Who is not there yet sees the head */
 	if (unlikely(READ_ONCE(queue->room_wanted)) && waitqueue_active(&queue->wait))
 		wake_up_poll(&queue->wait, EPOLLOUT | EPOLLWRNORM);
 	dmanic_stat_add(queue->node, DMANIC_STATS_A_POSTED, total);
