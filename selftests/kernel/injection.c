@@ -5,6 +5,7 @@
  */
 #include "injection.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -45,6 +46,15 @@ static void put_range(unsigned long start, unsigned long end)
 	}
 }
 
+/* Of all that is allocated by who is to fail, or of nothing */
+static void put_chance(bool fail)
+{
+	put_setting("failslab/times", fail ? "-1" : "1");
+	put_setting("failslab/probability", fail ? "100" : "0");
+	put_setting("fail_page_alloc/times", fail ? "-1" : "1");
+	put_setting("fail_page_alloc/probability", fail ? "100" : "0");
+}
+
 /* All kinds of allocation, at any size, without a word in the kernel log */
 int injection_open(void)
 {
@@ -63,6 +73,7 @@ int injection_open(void)
 	put_setting("fail_page_alloc/verbose", "0");
 	put_setting("fail_usercopy/task-filter", "Y");
 	put_setting("fail_usercopy/verbose", "0");
+	put_chance(false);
 	put_range(0, ULONG_MAX);
 	return control;
 }
@@ -86,20 +97,59 @@ void injection_of_driver(void)
 	put_range(start, start + size);
 }
 
-/* A thread has it of who made it: of kthreadd, the second process of all */
-void injection_of_new_threads(bool fail)
+/* False: there is none of that number */
+static bool make_fail(const char *pid, bool fail)
 {
-	FILE *inherited = fopen("/proc/2/make-it-fail", "we");
+	char path[64];
+	FILE *stream;
 
-	ASSERT_TRUE(inherited);
+	snprintf(path, sizeof(path), "/proc/%.16s/make-it-fail", pid);
+	stream = fopen(path, "we");
+	if (!stream)
+		return false;
+	EXPECT_GT(fprintf(stream, "%d", fail), 0);
+	return !fclose(stream);
+}
+
+static bool is_worker(const char *pid)
+{
+	char path[64], name[8] = "";
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/comm", pid);
+	stream = fopen(path, "re");
+	if (!stream)
+		return false;
+	if (!fgets(name, sizeof(name), stream))
+		name[0] = 0;
+	fclose(stream);
+	return !strcmp(name, "kworker");
+}
+
+/* A thread has it of who made it: of kthreadd, the second process of all */
+void injection_of_kernel_threads(bool fail)
+{
+	struct dirent *entry;
+	DIR *all;
+
 	if (fail)
 		injection_of_driver();
-	put_setting("failslab/times", fail ? "-1" : "1");
-	put_setting("failslab/probability", fail ? "100" : "0");
-	EXPECT_GT(fprintf(inherited, "%d", fail), 0);
-	ASSERT_EQ(fclose(inherited), 0);
+	put_chance(fail);
+	ASSERT_TRUE(make_fail("2", fail));
+	all = opendir("/proc");
+	ASSERT_TRUE(all);
+	while ((entry = readdir(all)))
+		if (is_worker(entry->d_name))
+			make_fail(entry->d_name, fail);
+	closedir(all);
 	if (!fail)
 		put_range(0, ULONG_MAX);
+}
+
+void injection_of_pages(bool fail)
+{
+	put_setting("failslab/probability", fail ? "0" : "100");
+	ASSERT_TRUE(make_fail("thread-self", fail));
 }
 
 void injection_arm(int control, unsigned int nth)
@@ -229,6 +279,17 @@ void request_look(struct request *request, __u8 command, const char *name)
 	request_begin(request, command, name ? 0 : NLM_F_DUMP);
 	if (name)
 		mnl_attr_put_strz(request->header, DMANIC_A_NAME, name);
+}
+
+int request_refused_armed(int control, unsigned int nth, struct request *request, int refusal,
+			  bool *injected)
+{
+	int ret = send_armed(control, nth, NETLINK_GENERIC, request->header, NULL, NULL,
+			     injected);
+
+	if (ret < 0 && ret != refusal)
+		errno_expect(nth, ret);
+	return ret;
 }
 
 int request_ask_armed(int control, unsigned int nth, struct request *request,

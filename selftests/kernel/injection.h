@@ -19,10 +19,14 @@ int injection_open(void);
 void injection_of_driver(void);
 
 /*
- * Nothing is allocated any more below the driver by threads that the kernel makes from now on;
- * before this ends, with @fail false, one of them has to have begun. As root of the machine
+ * Nothing is allocated any more below the driver by the kernel's workers, and by threads that
+ * it makes from now on; before this ends, with @fail false, one of these has to have begun if
+ * it is meant. As root of the machine
  */
-void injection_of_new_threads(bool fail);
+void injection_of_kernel_threads(bool fail);
+
+/* No page is, by this thread: while injection_of_kernel_threads() is on */
+void injection_of_pages(bool fail);
 
 /* The @nth fault from now on, of this thread, and no other */
 void injection_arm(int control, unsigned int nth);
@@ -39,6 +43,10 @@ void request_look(struct request *request, __u8 command, const char *name);
  */
 int request_send_armed(int control, unsigned int nth, struct request *request,
 		       bool *injected);
+
+/* The same of one that is refused, with @refusal if there is memory to look at it */
+int request_refused_armed(int control, unsigned int nth, struct request *request, int refusal,
+			  bool *injected);
 
 /* The same, with what is answered; @callback as for request_send() */
 int request_ask_armed(int control, unsigned int nth, struct request *request,

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static void request_new(struct request *request, const char *prefix)
@@ -139,6 +140,44 @@ TEST_TIMEOUT(fail_nth_netlink, forced_delete_in_use_is_all_or_nothing, 240)
 	EXPECT_EQ(ret, 0);
 	EXPECT_EQ(nodes, 0);
 	EXPECT_GT(nth, 2);
+}
+
+/*
+ * One more program has it open each time than ever before, so that the text which says how
+ * many has to be made
+ */
+#define PROGRAMS_MAX	64U
+
+TEST_TIMEOUT(fail_nth_netlink, refused_delete_changes_nothing, 120)
+{
+	int control = injection_open(), ret = 0;
+	struct node nodes[PROGRAMS_MAX];
+	char count[16];
+	struct request request;
+	unsigned int nth, i;
+	bool injected = true;
+	struct fabric own;
+
+	fabric_make(&own, "a", 2, NULL);
+	for (nth = 1; nth <= PROGRAMS_MAX && injected; nth++) {
+		nodes[nth - 1] = node_open(&own, nth % 2);
+		request_delete(&request, own.prefix);
+		ret = request_refused_armed(control, nth, &request, -EBUSY, &injected);
+		EXPECT_NE(ret, 0);
+		ASSERT_EQ(device_dump(own.prefix, NULL, 0), 2);
+		ASSERT_TRUE(!harness_failed());
+	}
+	faults_told(nth - 2);
+	EXPECT_TRUE(!injected);
+	EXPECT_EQ(ret, -EBUSY);
+	EXPECT_GT(nth, 2);
+	request_delete(&request, own.prefix);
+	EXPECT_EQ(request_send(&request, NULL, NULL), -EBUSY);
+	snprintf(count, sizeof(count), ": %u;", nth - 1);
+	EXPECT_TRUE(strstr(request.message, count));
+	for (i = 0; i < nth - 1; i++)
+		node_close(&nodes[i]);
+	ASSERT_EQ(fabric_delete(own.prefix, false), 0);
 }
 
 /* Changes of both kinds, in one request for both nodes of a fabric */

@@ -275,9 +275,9 @@ TEST_F(poll_cgroup, that_cannot_be_joined_is_left_by_no_thread)
 	target = segment_make(&self->owner.node, 4096);
 	segment_export(&target, DMANIC_RIGHT_READ);
 	counts_read(&self->owner.node, &target, &before);
-	injection_of_new_threads(true);
+	injection_of_kernel_threads(true);
 	ret = try_make(&self->owner.node, &refusal);
-	injection_of_new_threads(false);
+	injection_of_kernel_threads(false);
 	EXPECT_EQ(ret, -ENOMEM);
 	EXPECT_EQ(poller_count(NULL), 0);
 	counts_expect(&self->owner.node, &target, 1, ret, &before);
