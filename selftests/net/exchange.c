@@ -27,6 +27,7 @@ static const char usage[] =
 "  --bytes SIZE   of an operation (64k)\n"
 "  --depth N      operations under way (16)\n"
 "  --poll-thread  moves what is posted, without a call of the driver, if there may be one more\n"
+"  --read-back    flood compares all that it writes, before it writes there again\n"
 "  --rounds N     of every (4)\n"
 "  --time TIME    of flood, change and trust (1s)\n"
 "  --to NODE      of reach and trust (1)\n"
@@ -130,6 +131,7 @@ static void options(struct exchange *x, int argc, char **argv)
 		{ "nodes", required_argument, NULL, 'm' },
 		{ "wait", required_argument, NULL, 'w' },
 		{ "poll-thread", no_argument, NULL, 'p' },
+		{ "read-back", no_argument, NULL, 'c' },
 		{ NULL, 0, NULL, 0 }
 	};
 	uint64_t value = 0;
@@ -142,6 +144,10 @@ static void options(struct exchange *x, int argc, char **argv)
 			exit(2);
 		if (c == 'p') {
 			x->poll_thread = true;
+			continue;
+		}
+		if (c == 'c') {
+			x->read_back = true;
 			continue;
 		}
 		why = c == 'b' ? size_parse(optarg, &value) :

@@ -39,6 +39,7 @@
  * @time_ns: how long, for flood.c, change.c and trust.c
  * @wait_ns: longest wait for others
  * @poll_thread: moves what is posted
+ * @read_back: by flood.c, each operation
  */
 struct exchange {
 	struct nic_ctx *ctx;
@@ -54,6 +55,7 @@ struct exchange {
 	uint64_t time_ns;
 	uint64_t wait_ns;
 	bool poll_thread;
+	bool read_back;
 };
 
 /* A line on stderr, then the end */

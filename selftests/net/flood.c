@@ -6,7 +6,8 @@
  * data than the one before. What completes in the last four fifths of the time counts: at
  * first windows grow. Rank 0 prints bytes a second of each rank and of all, in MB/s, and
  * how fair that is (Jain: 1 when all are alike, 1/n when one has all), and compares what
- * is in the slots with what was written there last.
+ * is in the slots with what was written there last. With --read-back each operation is read
+ * again by who wrote it, and compared, before the next one of its slot.
  */
 #include "exchange.h"
 
@@ -20,6 +21,7 @@
  * struct flood - what the rank has for it
  * @x: the rank
  * @from: what is written: the next operation begins STEP behind where the last began
+ * @back: slots for what is read back, or NULL
  * @to: slots of all ranks, then their results, at rank 0
  * @results: where these are in it
  * @turns: how many operations each slot had
@@ -27,6 +29,7 @@
 struct flood {
 	struct exchange *x;
 	struct nic_segment *from;
+	struct nic_segment *back;
 	struct nic_remote *to;
 	uint64_t results;
 	uint64_t *turns;
@@ -35,6 +38,9 @@ struct flood {
 /* No word of the pattern comes twice */
 #define STEP	8U
 #define TURNS	4096U
+
+/* In a cookie beside the slot: it is read back */
+#define BACK	(UINT64_C(1) << 32)
 
 static uint64_t slots_of(const struct exchange *x, unsigned int rank)
 {
@@ -62,6 +68,47 @@ static void post(struct flood *f, unsigned int slot)
 	     "put");
 }
 
+static void read_back(struct flood *f, unsigned int slot)
+{
+	struct exchange *x = f->x;
+
+	must(x, nic_post_get(x->queue, f->back, slot * x->bytes, f->to,
+			     slots_of(x, x->rank) + slot * x->bytes, x->bytes, 0, slot | BACK),
+	     "get");
+}
+
+static void must_be_same(const struct flood *f, unsigned int slot, const char *got,
+			 const char *expected, unsigned int rank)
+{
+	uint64_t at;
+
+	if (!memcmp(got, expected, f->x->bytes))
+		return;
+	for (at = 0; got[at] == expected[at]; at++)
+		;
+	die(f->x, "byte %llu of what rank %u has written to slot %u is wrong",
+	    (unsigned long long)at, rank, slot);
+}
+
+/* What was posted for a slot is done. True: nothing has to be read back before the next */
+static bool slot_done(struct flood *f, uint64_t cookie)
+{
+	unsigned int slot = (uint32_t)cookie;
+	const char *from, *back;
+
+	if (f->back && !(cookie & BACK)) {
+		read_back(f, slot);
+		return false;
+	}
+	if (f->back) {
+		from = nic_segment_addr(f->from);
+		back = nic_segment_addr(f->back);
+		must_be_same(f, slot, back + slot * f->x->bytes,
+			     from + begin_of(f->x, slot, f->turns[slot] - 1), f->x->rank);
+	}
+	return true;
+}
+
 /* Of so many operations at most; returns how many completed */
 static unsigned int reap(struct exchange *x, struct nic_completion *done, unsigned int most)
 {
@@ -70,7 +117,8 @@ static unsigned int reap(struct exchange *x, struct nic_completion *done, unsign
 	must(x, got, "wait for operations");
 	for (i = 0; i < got; i++)
 		if (done[i].status != NIC_OK)
-			die(x, "a put: %s", nic_status_name(done[i].status));
+			die(x, "a %s: %s", done[i].cookie & BACK ? "get" : "put",
+			    nic_status_name(done[i].status));
 	return (unsigned int)got;
 }
 
@@ -81,21 +129,28 @@ static double pour(struct flood *f)
 	uint64_t end = begin + f->x->time_ns, counted = 0;
 	struct nic_completion done[64];
 	struct exchange *x = f->x;
-	unsigned int i, got;
+	unsigned int i, got, puts, left = x->depth;
 
 	for (i = 0; i < x->depth; i++)
 		post(f, i);
 	while ((now = now_ns()) < end) {
 		got = reap(x, done, ARRAY_SIZE(done));
-		for (i = 0; i < got; i++)
-			post(f, (unsigned int)done[i].cookie);
+		for (i = puts = 0; i < got; i++) {
+			if (!slot_done(f, done[i].cookie))
+				continue;
+			post(f, (uint32_t)done[i].cookie);
+			puts++;
+		}
 		if (first)
-			counted += got;
+			counted += puts;
 		else if (now >= count)
 			first = now;
 	}
-	for (i = x->depth; i; i -= got)
-		got = reap(x, done, i < ARRAY_SIZE(done) ? i : ARRAY_SIZE(done));
+	while (left) {
+		got = reap(x, done, left < ARRAY_SIZE(done) ? left : ARRAY_SIZE(done));
+		for (i = 0; i < got; i++)
+			left -= slot_done(f, done[i].cookie);
+	}
 	return first ? (double)(counted * x->bytes) * 1e9 / (double)(now - first) : 0;
 }
 
@@ -143,19 +198,14 @@ static void check_rank(const struct flood *f, const char *memory, unsigned int r
 {
 	const char *turns = memory + f->results + rank * result_bytes(f->x) + sizeof(double);
 	const struct exchange *x = f->x;
-	uint64_t turn, at;
-	const char *slot;
 	unsigned int i;
+	uint64_t turn;
 
 	for (i = 0; i < x->depth; i++) {
 		memcpy(&turn, turns + i * sizeof(turn), sizeof(turn));
-		slot = memory + slots_of(x, rank) + i * x->bytes;
-		if (!turn || !memcmp(slot, expected + begin_of(x, i, turn - 1), x->bytes))
-			continue;
-		for (at = 0; slot[at] == expected[begin_of(x, i, turn - 1) + at]; at++)
-			;
-		die(x, "byte %llu of what rank %u has written to slot %u is wrong",
-		    (unsigned long long)at, rank, i);
+		if (turn)
+			must_be_same(f, i, memory + slots_of(x, rank) + i * x->bytes,
+				     expected + begin_of(x, i, turn - 1), rank);
 	}
 }
 
@@ -193,11 +243,14 @@ void flood_run(struct exchange *x)
 		die(x, "out of memory");
 	if (target) {
 		memory = share(x, f.results + x->size * result_bytes(x),
-			       NIC_WRITE, "flood", &segment);
+			       NIC_WRITE | (x->read_back ? NIC_READ : 0), "flood", &segment);
 	} else {
 		must(x, nic_segment_alloc(x->ctx, source_bytes(x), &f.from),
 		     "make a segment");
 		pattern(nic_segment_addr(f.from), source_bytes(x), x->rank, 0);
+		if (x->read_back)
+			must(x, nic_segment_alloc(x->ctx, x->depth * x->bytes, &f.back),
+			     "make a segment");
 		must(x, nic_team_find(x->team, 0, "flood", x->wait_ns, &f.to),
 		     "find rank 0");
 	}
