@@ -10,6 +10,7 @@
 #include "dmanic_test.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -515,6 +516,32 @@ static void put_crc(struct request *request, const struct fault *fault)
 				 strcmp(word, "on") ? DMANIC_CRC_OFF : DMANIC_CRC_ON);
 }
 
+void request_ether(struct request *request, const struct fabric *of, unsigned int node,
+		   __u64 dead_ns)
+{
+	char name[DMANIC_NAME_MAX];
+
+	fabric_name(of, node, name);
+	request_begin(request, DMANIC_GENL_CMD_DEV_NEW, 0);
+	mnl_attr_put_strz(request->header, DMANIC_A_TYPE, "ether");
+	mnl_attr_put_strz(request->header, DMANIC_A_NAME, name);
+	mnl_attr_put_strz(request->header, DMANIC_A_FABRIC, of->prefix);
+	mnl_attr_put_u32(request->header, DMANIC_A_NODE, node);
+	mnl_attr_put_u64(request->header, DMANIC_A_DEAD_NS, dead_ns);
+}
+
+void veth_make(char *one, char *other)
+{
+	char command[160];
+
+	snprintf(one, IFNAMSIZ, "t%dx", getpid());
+	snprintf(other, IFNAMSIZ, "t%dy", getpid());
+	snprintf(command, sizeof(command),
+		 "ip link add %s type veth peer name %s && ip link set %s up && ip link set %s up",
+		 one, other, one, other);
+	ASSERT_EQ(system(command), 0);
+}
+
 /* Fabrics do not see each other: each has an EtherType of its own */
 static int fabric_add_ether(const struct fabric *added, const char *letter, __u64 dead_ns)
 {
@@ -528,13 +555,8 @@ static int fabric_add_ether(const struct fabric *added, const char *letter, __u6
 
 	for (i = 0; i < added->nodes && !ret; i++) {
 		fabric_name(added, i, name);
-		request_begin(&request, DMANIC_GENL_CMD_DEV_NEW, 0);
-		mnl_attr_put_strz(request.header, DMANIC_A_TYPE, "ether");
-		mnl_attr_put_strz(request.header, DMANIC_A_NAME, name);
-		mnl_attr_put_strz(request.header, DMANIC_A_FABRIC, added->prefix);
-		mnl_attr_put_u32(request.header, DMANIC_A_NODE, i);
+		request_ether(&request, added, i, dead_ns);
 		mnl_attr_put_u16(request.header, DMANIC_A_ETHERTYPE, type);
-		mnl_attr_put_u64(request.header, DMANIC_A_DEAD_NS, dead_ns);
 		mnl_attr_put_strz(request.header, DMANIC_A_NETDEV,
 				  netdev_of(i, netdev, sizeof(netdev)));
 		put_crc(&request, &fault);

@@ -81,9 +81,14 @@ extern int netlink_family;
 
 void request_begin(struct request *request, int command, int flags);
 void request_model(struct request *request, const struct model *model);
+/* DEV_NEW of a node on a network device, which is still to be put: as NETDEV, or by its index */
+void request_ether(struct request *request, const struct fabric *of, unsigned int node,
+		   __u64 dead_ns);
 int request_send(struct request *request, mnl_cb_t callback, void *data);
 int netlink_find_family(void);
 bool fabric_on_netdevs(void);
+/* Two network devices with a cable between them, which are up; their names, of IFNAMSIZ */
+void veth_make(char *one, char *other);
 
 int fabric_add(struct fabric *added, const char *letter, unsigned int nodes,
 	       const struct model *model);

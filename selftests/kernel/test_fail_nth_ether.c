@@ -60,20 +60,12 @@ static const __u8 key[16] = { 1, 2, 3 };
 
 static void request_new(struct request *request, unsigned int node, bool by_index)
 {
-	char name[DMANIC_NAME_MAX];
-
-	fabric_name(&own, node, name);
-	request_begin(request, DMANIC_GENL_CMD_DEV_NEW, 0);
-	mnl_attr_put_strz(request->header, DMANIC_A_TYPE, "ether");
-	mnl_attr_put_strz(request->header, DMANIC_A_NAME, name);
-	mnl_attr_put_strz(request->header, DMANIC_A_FABRIC, own.prefix);
+	/* On a slow machine it may be down for long: no node is taken for dead meanwhile */
+	request_ether(request, &own, node, slow_ns(30000));
 	if (by_index)
 		mnl_attr_put_u32(request->header, DMANIC_A_IFINDEX, if_nametoindex(netdev));
 	else
 		mnl_attr_put_strz(request->header, DMANIC_A_NETDEV, netdev);
-	mnl_attr_put_u32(request->header, DMANIC_A_NODE, node);
-	/* On a slow machine it may be down for long: no node is taken for dead meanwhile */
-	mnl_attr_put_u64(request->header, DMANIC_A_DEAD_NS, slow_ns(30000));
 	mnl_attr_put(request->header, DMANIC_A_KEY, sizeof(key), key);
 }
 

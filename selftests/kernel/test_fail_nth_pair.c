@@ -60,17 +60,10 @@ static unsigned int fds;	/* before there was any of this */
 /* No node is taken for dead meanwhile */
 static void device_make(unsigned int node)
 {
-	char name[DMANIC_NAME_MAX];
 	struct request request;
 
-	fabric_name(&own, node, name);
-	request_begin(&request, DMANIC_GENL_CMD_DEV_NEW, 0);
-	mnl_attr_put_strz(request.header, DMANIC_A_TYPE, "ether");
-	mnl_attr_put_strz(request.header, DMANIC_A_NAME, name);
-	mnl_attr_put_strz(request.header, DMANIC_A_FABRIC, own.prefix);
+	request_ether(&request, &own, node, slow_ns(30000));
 	mnl_attr_put_strz(request.header, DMANIC_A_NETDEV, sides[node].netdev);
-	mnl_attr_put_u32(request.header, DMANIC_A_NODE, node);
-	mnl_attr_put_u64(request.header, DMANIC_A_DEAD_NS, slow_ns(30000));
 	ASSERT_EQ(request_send(&request, NULL, NULL), 0);
 }
 
@@ -109,17 +102,11 @@ static void pair_connect(void)
 
 static void pair_make(void)
 {
-	char command[160];
 	unsigned int i;
 
 	fds = count_fds();
 	snprintf(own.prefix, sizeof(own.prefix), "t%da_", getpid());
-	for (i = 0; i < ARRAY_SIZE(sides); i++)
-		snprintf(sides[i].netdev, sizeof(sides[i].netdev), "t%d%c", getpid(), 'x' + i);
-	snprintf(command, sizeof(command),
-		 "ip link add %s type veth peer name %s && ip link set %s up && ip link set %s up",
-		 sides[0].netdev, sides[1].netdev, sides[0].netdev, sides[1].netdev);
-	ASSERT_EQ(system(command), 0);
+	veth_make(sides[0].netdev, sides[1].netdev);
 	for (i = 0; i < ARRAY_SIZE(sides); i++) {
 		device_make(i);
 		side_open(i);

@@ -279,7 +279,7 @@ TEST_F(poll_cgroup, that_cannot_be_joined_is_left_by_no_thread)
 	ret = try_make(&self->owner.node, &refusal);
 	injection_of_kernel_threads(false);
 	EXPECT_EQ(ret, -ENOMEM);
-	EXPECT_EQ(poller_count(NULL), 0);
+	EXPECT_TRUE(WAIT_FOR(poller_count(NULL) == 0));
 	counts_expect(&self->owner.node, &target, 1, ret, &before);
 	self->owner.tid = make(&self->owner, NULL);
 
