@@ -236,11 +236,12 @@ void dmanic_dma_put(struct dmanic_dma *dma)
 	if (!refcount_dec_and_test(&dma->ref))
 		return;
 	if (dma->provider) {
-		/* Without the lock, which the notifier takes */
-		bus_unregister_notifier(dma->provider->bus, &dma->removal);
+		/* Whose driver may be unbound now: it has to be heard of until there is no channel */
 		mutex_lock(&dma->lock);
 		dmanic_dma_lose(dma, DMANIC_DMA_REMOVED);
 		mutex_unlock(&dma->lock);
+		/* Without the lock, which the notifier takes */
+		bus_unregister_notifier(dma->provider->bus, &dma->removal);
 		put_device(dma->dev);
 		put_device(dma->provider);
 	}

@@ -184,9 +184,14 @@ static void dma_end(struct dmanic_dma *dma, struct dmanic_dma_copy *copy)
 
 /* ---- copying ---- */
 
+/*
+ * Where the engine writes, whole cache lines are its: what is beside it could be
+ * lost where DMA is not coherent.
+ */
 static bool dma_aligned(struct dmanic_dma *dma, void *to, void *from, size_t bytes)
 {
-	return is_dma_copy_aligned(dma->chan->device, (size_t)to, (size_t)from, bytes);
+	return IS_ALIGNED((size_t)to | bytes, dma_get_cache_alignment()) &&
+	       is_dma_copy_aligned(dma->chan->device, (size_t)to, (size_t)from, bytes);
 }
 
 /* Contiguous pieces of the threshold or more go to the engine, others are copied */

@@ -77,6 +77,7 @@ static u32 connect_find(struct dmanic_node *node, struct dmanic_lookup *lookup)
 		lookup->key = target.key;
 		lookup->rights = export->rights;
 		lookup->length = export->length;
+		lookup->incarnation = node->incarnation;
 	}
 	rcu_read_unlock();
 	return status;
@@ -119,7 +120,7 @@ static void connect_cancel(struct ether_node *en, struct ether_peer *ep,
  * there, and no more, has CONNECT_DEAD times that. Nor is it longer than @left_ns (zero: is none).
  */
 static u32 connect_ask(struct ether_node *en, struct ether_peer *ep,
-		       struct connect_ask *ask, u64 left_ns, u64 *incarnation)
+		       struct connect_ask *ask, u64 left_ns)
 {
 	u64 most_ns = CONNECT_DEAD * en->info.dead_ns;
 	bool timed = left_ns && left_ns < most_ns;
@@ -150,30 +151,28 @@ static u32 connect_ask(struct ether_node *en, struct ether_peer *ep,
 			return DMANIC_STATUS_CANCELLED;
 		return timed ? DMANIC_STATUS_TIMED_OUT : DMANIC_STATUS_PEER_DEAD;
 	}
-	/* Who completed it has left */
+	/* @ask is its user's again when who completed it has left the lock */
 	spin_lock_bh(&en->lock);
-	*incarnation = ep->peer.incarnation;
 	spin_unlock_bh(&en->lock);
 	return ask->xfer.status;
 }
 
 static u32 connect_once(struct ether_node *en, struct ether_peer *ep,
-			struct connect_ask *ask, u64 left_ns, u64 *incarnation)
+			struct connect_ask *ask, u64 left_ns)
 {
 	u64 began = ktime_get_ns(), gone;
 	u32 status;
 
 	if (ep) {
-		status = connect_ask(en, ep, ask, left_ns, incarnation);
+		status = connect_ask(en, ep, ask, left_ns);
 		if (status != DMANIC_STATUS_PEER_RESTARTED)
 			return status;
 		/* The other side had given the connection up unheard: a new one is made */
 		gone = ktime_get_ns() - began;
 		if (left_ns)
 			left_ns = left_ns > gone ? left_ns - gone : 1;
-		return connect_ask(en, ep, ask, left_ns, incarnation);
+		return connect_ask(en, ep, ask, left_ns);
 	}
-	*incarnation = en->node.incarnation;
 	return connect_find(&en->node, &ask->lookup);
 }
 
@@ -195,15 +194,14 @@ static int connect_pause(u64 ns)
 
 /* Until there is an answer that will not change, or the time is over */
 static int connect_until(struct ether_node *en, struct ether_peer *ep,
-			 struct connect_ask *ask, u64 timeout_ns, u64 *incarnation)
+			 struct connect_ask *ask, u64 timeout_ns)
 {
 	const struct dmanic_lookup question = ask->lookup;
 	u64 began = ktime_get_ns(), pause = CONNECT_FIRST_NS, gone = 0;
 	int ret;
 
 	for (;;) {
-		ret = connect_errno(connect_once(en, ep, ask, timeout_ns - gone,
-						 incarnation));
+		ret = connect_errno(connect_once(en, ep, ask, timeout_ns - gone));
 		if (ret != -ENOENT || !connect_by_name(&question) || !timeout_ns)
 			return ret;
 		if (dmanic_node_dead(&en->node))
@@ -261,8 +259,9 @@ int dmanic_ether_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg,
 		strscpy(ask->lookup.name, arg->name, sizeof(ask->lookup.name));
 		memcpy(ask->lookup.secret, arg->secret, sizeof(ask->lookup.secret));
 	}
-	ret = connect_until(en, ep, ask, arg->timeout_ns, &target->incarnation);
+	ret = connect_until(en, ep, ask, arg->timeout_ns);
 	if (!ret) {
+		target->incarnation = ask->lookup.incarnation;
 		target->id = ask->lookup.id;
 		target->key = ask->lookup.key;
 		remote->rights = ask->lookup.rights;

@@ -160,6 +160,7 @@ enum dmanic_xfer_kind {
  * @key: of it (the same)
  * @rights: granted (out)
  * @length: bytes, or depth (out)
+ * @incarnation: of the node that answered (out)
  */
 struct dmanic_lookup {
 	u8 kind;
@@ -169,6 +170,7 @@ struct dmanic_lookup {
 	u64 key;
 	u32 rights;
 	u64 length;
+	u64 incarnation;
 };
 
 /**

@@ -460,6 +460,7 @@ enum dmanic_drop dmanic_xfer_found(struct dmanic_peer *peer, u8 class,
 		xfer->lookup->key = record->key;
 		xfer->lookup->rights = record->block;
 		xfer->lookup->length = record->value;
+		xfer->lookup->incarnation = peer->incarnation;
 	}
 	slot->until = max(slot->until, seq + 1);
 	slot->answered = true;

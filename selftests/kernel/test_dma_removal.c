@@ -178,6 +178,52 @@ TEST_F_TIMEOUT(dma_removal, engine_is_unbound_while_it_loses_copies, 60)
 	EXPECT_EQ(engine_unload(), 0);
 }
 
+/* What both do at once, one of them a while later */
+struct leave {
+	pthread_barrier_t both;
+	unsigned int after_us;
+	int ret;
+};
+
+static void *unbind_thread(void *data)
+{
+	struct leave *leave = data;
+
+	pthread_barrier_wait(&leave->both);
+	usleep(leave->after_us);
+	leave->ret = put_text(ENGINE_DRIVER "unbind", "fake_dma");
+	return NULL;
+}
+
+/*
+ * A driver may go only when nobody has its channel, whoever is giving it back: the
+ * kernel complains otherwise.
+ */
+TEST_F_TIMEOUT(dma_removal, engine_is_unbound_while_its_fabric_is_deleted, 120)
+{
+	struct leave leave;
+	unsigned int round;
+	pthread_t thread;
+
+	engine_load("");
+	ASSERT_EQ(pthread_barrier_init(&leave.both, NULL, 2), 0);
+	ASSERT_EQ(put_text(ENGINE_MODE, "always"), 0);
+	for (round = 0; round < 20; round++) {
+		fabric_make(&self->own, "a", 2, NULL);
+		leave.after_us = round * 200;
+		ASSERT_EQ(pthread_create(&thread, NULL, unbind_thread, &leave), 0);
+		pthread_barrier_wait(&leave.both);
+		EXPECT_EQ(fabric_delete(self->own.prefix, false), 0);
+		pthread_join(thread, NULL);
+		ASSERT_EQ(leave.ret, 0);
+		ASSERT_EQ(put_text(ENGINE_DRIVER "bind", "fake_dma"), 0);
+	}
+	ASSERT_EQ(put_text(ENGINE_MODE, "auto"), 0);
+	pthread_barrier_destroy(&leave.both);
+	EXPECT_EQ(engine_in_use(), 0);
+	EXPECT_EQ(engine_unload(), 0);
+}
+
 /* Nodes are removed by force while the engine copies for them. */
 TEST_F(dma_removal, nodes_go_in_the_middle_of_a_copy)
 {
