@@ -236,7 +236,7 @@ void dmanic_dma_put(struct dmanic_dma *dma)
 	if (!refcount_dec_and_test(&dma->ref))
 		return;
 	if (dma->provider) {
-		/* Whose driver may be unbound now: it has to be heard of until there is no channel */
+		/* Whose driver may be unbound now: to be heard of until there is no channel */
 		mutex_lock(&dma->lock);
 		dmanic_dma_lose(dma, DMANIC_DMA_REMOVED);
 		mutex_unlock(&dma->lock);

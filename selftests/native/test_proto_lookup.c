@@ -281,7 +281,7 @@ static void expect_found(u32 drop)
 	EXPECT_EQ(lookup.key, 22);
 	EXPECT_EQ(lookup.rights, 3);
 	EXPECT_EQ(lookup.length, 24);
-	EXPECT_EQ(lookup.incarnation, host[1].incarnation);
+	EXPECT_EQ(lookup.incarnation, host[1].config.incarnation);
 	end();
 }
 
