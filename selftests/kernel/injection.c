@@ -107,7 +107,7 @@ static bool make_fail(const char *pid, bool fail)
 	stream = fopen(path, "we");
 	if (!stream)
 		return false;
-	EXPECT_GT(fprintf(stream, "%d", fail), 0);
+	fprintf(stream, "%d", fail);
 	return !fclose(stream);
 }
 
@@ -126,24 +126,43 @@ static bool is_worker(const char *pid)
 	return !strcmp(name, "kworker");
 }
 
-/* A thread has it of who made it: of kthreadd, the second process of all */
-void injection_of_kernel_threads(bool fail)
+/*
+ * A thread has it of who made it: of kthreadd, the second process of all. False: not all of
+ * them are to be found.
+ */
+static bool kernel_threads_fail(bool fail)
 {
+	bool ret = make_fail("2", fail);
 	struct dirent *entry;
 	DIR *all;
 
-	if (fail)
-		injection_of_driver();
-	put_chance(fail);
-	ASSERT_TRUE(make_fail("2", fail));
 	all = opendir("/proc");
-	ASSERT_TRUE(all);
+	if (!all)
+		return false;
 	while ((entry = readdir(all)))
 		if (is_worker(entry->d_name))
 			make_fail(entry->d_name, fail);
 	closedir(all);
+	return ret;
+}
+
+void injection_of_kernel_threads(bool fail)
+{
+	if (fail)
+		injection_of_driver();
+	put_chance(fail);
+	ASSERT_TRUE(kernel_threads_fail(fail));
 	if (!fail)
 		put_range(0, ULONG_MAX);
+}
+
+const char *injection_after(pid_t child)
+{
+	put_chance(false);
+	put_range(0, ULONG_MAX);
+	if (!access("/proc/self/make-it-fail", F_OK) && !kernel_threads_fail(false))
+		return "allocations of the kernel's threads fail";
+	return fabric_after(child);
 }
 
 void injection_of_pages(bool fail)

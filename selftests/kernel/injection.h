@@ -25,6 +25,21 @@ void injection_of_driver(void);
  */
 void injection_of_kernel_threads(bool fail);
 
+/* For programs that use it, whose tests may fail or be killed: after each of them it ends */
+const char *injection_after(pid_t child);
+
+#define INJECTION_TEST_MAIN(begin, end)					\
+	int main(int argc, char **argv)					\
+	{								\
+		static const struct harness_program program = {		\
+			.start = begin,					\
+			.after = injection_after,			\
+			.stop = end,					\
+		};							\
+									\
+		return harness_main(argc, argv, &program);		\
+	}
+
 /* No page is, by this thread: while injection_of_kernel_threads() is on */
 void injection_of_pages(bool fail);
 

@@ -229,4 +229,4 @@ TEST_TIMEOUT(fail_nth_connect, without_memory_for_a_peer_makes_none, 120)
 	nodes_end(&crowd);
 }
 
-FABRIC_TEST_MAIN_NONE()
+INJECTION_TEST_MAIN(fabric_start_none, NULL)

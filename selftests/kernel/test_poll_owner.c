@@ -266,8 +266,11 @@ TEST_F(poll_cgroup, that_cannot_be_joined_is_left_by_no_thread)
 	snprintf(below, sizeof(below), "%s/below", top);
 	snprintf(named, sizeof(named), "none,name=dmanic-%d", getpid());
 	ASSERT_EQ(mkdir(top, 0700), 0);
-	if (mount("none", top, "cgroup", 0, named))
-		SKIP("this kernel has no cgroups of the first version: %s", strerror(errno));
+	if (mount("none", top, "cgroup", 0, named)) {
+		ret = errno;
+		rmdir(top);
+		SKIP("this kernel has no cgroups of the first version: %s", strerror(ret));
+	}
 	ASSERT_EQ(mkdir(below, 0700), 0);
 	ASSERT_EQ(put_file(below, "cgroup.procs", pid), 0);
 	move_here(self);
@@ -407,4 +410,4 @@ TEST_F_TIMEOUT(poll_owner, users_have_their_share, 60)
 	EXPECT_EQ(poller_count(NULL), THREADS);
 }
 
-FABRIC_TEST_MAIN()
+INJECTION_TEST_MAIN(fabric_start, fabric_stop)
