@@ -37,8 +37,9 @@ STRIP	?= strip
 # Of users, and of root after su, Debian leaves out where depmod and ldconfig are
 export PATH := $(PATH):/usr/sbin:/sbin
 
-ifneq ($(word 2,$(BUILD)),)
-$(error BUILD=$(BUILD) has a space in it, which make cannot build in: name another folder)
+colon	:= :
+ifneq ($(word 2,$(BUILD))$(findstring $(colon),$(BUILD)),)
+$(error BUILD=$(BUILD) has a space or a colon in it, which make cannot build in: name another folder)
 endif
 
 MAKEFLAGS += --no-print-directory
@@ -277,12 +278,18 @@ FUZZ_CC	?= clang
 fuzz	:= $(BUILD)/fuzz
 fuzzers	:= $(basename $(notdir $(wildcard selftests/fuzz/fuzz_*.c)))
 fuzz: $(addprefix $(fuzz)/,$(fuzzers))
+.PHONY: needs-clang
+needs-clang:
+	@echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | \
+		$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o /dev/null -x c - 2>/dev/null || \
+		{ echo "make: $(FUZZ_CC) builds no fuzzers: install clang (Debian:" \
+		"apt-get install clang), or name it with FUZZ_CC=" >&2; exit 1; }
 $(fuzz)/%: fuzz-with := $(wildcard driver/proto/*.c)
 $(fuzz)/fuzz_netlink: fuzz-with := -Iselftests/fuzz/shim -Idriver/link
 $(fuzz)/fuzz_netlink: $(wildcard driver/netlink*.[ch] driver/link/*.h \
 		selftests/fuzz/shim/*.h selftests/fuzz/shim/net/*.h)
 $(fuzz)/%: selftests/fuzz/%.c $(wildcard driver/proto/*.[ch] selftests/fuzz/*.h \
-		selftests/native/proto_pair.h)
+		selftests/native/proto_pair.h) | needs-clang
 	$(call say,CLANG,$@)
 	@mkdir -p $(@D)
 	$(Q)$(FUZZ_CC) -O1 -g -std=gnu11 $(warnings) -fno-sanitize-recover=all \
@@ -319,7 +326,6 @@ endif
 # What kbuild could not do, told before anything is built: it splits paths at
 # spaces and colons, and says so in words of its own.
 modules-at := $(if $(filter /%,$(BUILD)),$(BUILD),$(CURDIR)/$(BUILD))
-colon	:= :
 modules-check = $(if $(word 2,$(modules-at))$(findstring $(colon),\
 	$(modules-at)),$(error the kernel builds no module below a path with \
 	spaces or colons, $(modules-at): move the checkout, or name another \
@@ -374,6 +380,9 @@ may-install:
 		"$(DESTDIR)$(UDEVDIR)" "$(DESTDIR)$(UNITDIR)")
 may-install-modules:
 	$(if $(release),$(call may-write,"$(DESTDIR)$(moddir)/$(release)"))
+	@[ -n "$(DESTDIR)" ] || command -v depmod >/dev/null || { echo "make: there is no" \
+		"depmod, without which no module is found: install it (Debian:" \
+		"apt-get install kmod)" >&2; exit 1; }
 
 # With modules_install nothing is installed unless there is a module.
 install: may-install user $(if $(filter modules_install,$(MAKECMDGOALS)),| modules)
@@ -433,7 +442,8 @@ uninstall: may-install may-install-modules
 
 clean:
 	$(call say,CLEAN,$(BUILD))
-	$(Q)rm -rf $(BUILD)
+	$(Q)rm -rf $(BUILD) 2>/dev/null || { echo "make: user $$(id -un) may not remove all" \
+		"of $(BUILD): if root built there: sudo make clean" >&2; exit 1; }
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))

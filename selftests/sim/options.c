@@ -5,6 +5,7 @@
  * Every field of struct sim_config that makes a run another one is an option here, so
  * that what a failure prints is the same run again.
  */
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,15 @@ static const struct option {
 	const char *name;
 	size_t offset;
 	size_t bytes;
+	u64 least;
 } options[] = {
-#define OPTION(field)	{ #field, offsetof(struct sim_config, field),		\
-			  sizeof(((struct sim_config *)0)->field) }
-	OPTION(seed), OPTION(nodes), OPTION(peers), OPTION(flows), OPTION(depth),
-	OPTION(operations), OPTION(bytes), OPTION(fixed), OPTION(mtu), OPTION(super),
+#define OPTION_FROM(field, least)						\
+	{ #field, offsetof(struct sim_config, field),				\
+	  sizeof(((struct sim_config *)0)->field), least }
+#define OPTION(field)	OPTION_FROM(field, 0)
+	OPTION(seed), OPTION_FROM(nodes, 2), OPTION_FROM(peers, 1), OPTION_FROM(flows, 1),
+	OPTION_FROM(depth, 1), OPTION_FROM(operations, 1), OPTION(bytes), OPTION(fixed),
+	OPTION_FROM(mtu, DMANIC_WIRE_MTU_MIN), OPTION(super),
 	OPTION(crc), OPTION(key), OPTION(budget), OPTION(target_ns), OPTION(rto_ns),
 	OPTION(latency_ns), OPTION(jitter_ns), OPTION(rate), OPTION(cable), OPTION(queue),
 	OPTION(drop), OPTION(duplicate), OPTION(corrupt), OPTION(late), OPTION(unsent),
@@ -56,17 +61,51 @@ static u64 option_get(const struct sim_config *config, const struct option *opti
 	return *(const bool *)field;
 }
 
-bool sim_option_set(struct sim_config *config, const char *name, const char *value)
+bool sim_number(const char *option, const char *text, u64 least, u64 most, u64 *value)
 {
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text ? text : "", &end, 0);
+	if (!text || *text == '-' || end == text || *end) {
+		fprintf(stderr, text ? "sim: %s: '%s' is no number\n" : "sim: %s needs a number\n",
+			option, text);
+		return false;
+	}
+	if (!errno && *value >= least && *value <= most)
+		return true;
+	fprintf(stderr, "sim: %s: %s is not from %llu to %llu\n", option, text, least, most);
+	return false;
+}
+
+bool sim_option_set(struct sim_config *config, const char *option, const char *text)
+{
+	u64 value, most;
 	u32 i;
 
 	for (i = 0; i < OPTIONS; i++) {
-		if (!strcmp(options[i].name, name)) {
-			option_put(config, &options[i], strtoull(value, NULL, 0));
-			return true;
-		}
+		if (strncmp(option, "--", 2) || strcmp(options[i].name, option + 2))
+			continue;
+		most = options[i].bytes == sizeof(bool) ? 1 : ~0ULL >> (64 - 8 * options[i].bytes);
+		if (!sim_number(option, text, options[i].least, most, &value))
+			return false;
+		option_put(config, &options[i], value);
+		return true;
 	}
+	fprintf(stderr, "sim: no option '%s'; see --help\n", option);
 	return false;
+}
+
+void sim_options_print(void)
+{
+	u32 i, column = 0;
+
+	for (i = 0; i < OPTIONS; i++) {
+		column += printf("%s--%s", column ? " " : "\t", options[i].name);
+		if (column > 70)
+			column = 0 * printf("\n");
+	}
+	printf("\n");
 }
 
 /* What runs now: the scenario @name, as it is or with other options */

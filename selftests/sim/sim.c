@@ -482,22 +482,44 @@ static int check(struct sim_config config)
 }
 
 /* Return: false when there is something that is not known */
-static bool parse(int argc, char **argv, struct sim_config *config, u64 *seeds)
+static bool parse(char **argv, struct sim_config *config, u64 *seeds)
 {
-	int i;
-
-	for (i = 0; i < argc; i++) {
-		if (!strcmp(argv[i], "--trace"))
+	for (; *argv; argv++) {
+		if (!strcmp(*argv, "--trace")) {
 			config->trace = true;
-		else if (i + 1 < argc && !strcmp(argv[i], "--seeds"))
-			*seeds = strtoull(argv[++i], NULL, 0);
-		else if (i + 1 < argc && !strncmp(argv[i], "--", 2) &&
-			 sim_option_set(config, argv[i] + 2, argv[i + 1]))
-			i++;
-		else
-			return fprintf(stderr, "sim: what is %s?\n", argv[i]), false;
+			continue;
+		}
+		if (!strcmp(*argv, "--seeds") ? !sim_number(argv[0], argv[1], 1, ~0ULL, seeds) :
+						!sim_option_set(config, argv[0], argv[1]))
+			return false;
+		argv++;
 	}
 	return true;
+}
+
+static void print_scenarios(FILE *stream)
+{
+	u32 i;
+
+	fprintf(stream, "check");
+	for (i = 0; i < SCENARIOS; i++)
+		fprintf(stream, ", %s", scenarios[i].name);
+	fprintf(stream, "\n");
+}
+
+static int help(void)
+{
+	printf("usage: sim [SCENARIO] [--seed N] [--seeds N] [--trace] [--OPTION N]...\n\n"
+	       "Runs nodes and their network, simulated, over the driver's protocol. A run that\n"
+	       "violates something says how to replay it, and ends with 1. --seeds: so many seeds\n"
+	       "one after the other; --trace: prints each frame.\nScenarios (faults):\n\t");
+	print_scenarios(stdout);
+	printf("Options, the fields of struct sim_config in selftests/sim/sim.h:\n");
+	sim_options_print();
+	if (!fflush(stdout))
+		return 0;
+	perror("sim: cannot print");
+	return 1;
 }
 
 int main(int argc, char **argv)
@@ -508,19 +530,24 @@ int main(int argc, char **argv)
 	int bad = 0, i = 1;
 	bool all;
 
+	if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")))
+		return help();
 	if (argc > 1 && argv[1][0] != '-')
 		name = argv[i++];
 	all = !strcmp(name, "check");
-	if (!all && find(name) == SCENARIOS)
-		return fprintf(stderr, "sim: what is %s?\n", name), 2;
-	if (!parse(argc - i, argv + i, &config, &seeds))
+	if (!all && find(name) == SCENARIOS) {
+		fprintf(stderr, "sim: no scenario '%s'; there are ", name);
+		print_scenarios(stderr);
+		return 2;
+	}
+	if (!parse(argv + i, &config, &seeds))
 		return 2;
 	sim_replay_is(argv[0], name, &config);
 	if (all)
 		return check(config);
 	for (seed = config.seed, end = seed + seeds; seed != end && !bad; seed++) {
 		config = sim_scenario(name, seed);
-		parse(argc - i, argv + i, &config, &seeds);
+		parse(argv + i, &config, &seeds);
 		config.seed = seed;
 		bad = play(name, &config);
 	}

@@ -219,7 +219,11 @@ sim_fail(const char *file, int line, const char *what, const char *format, ...);
 struct sim_config sim_scenario(const char *name, u64 seed);
 
 /* options.c */
-bool sim_option_set(struct sim_config *config, const char *name, const char *value);
+/* Of the command line, NULL where nothing follows; false: told what is wrong with it */
+bool sim_number(const char *option, const char *text, u64 least, u64 most,
+		u64 *value);
+bool sim_option_set(struct sim_config *config, const char *option, const char *text);
+void sim_options_print(void);
 void sim_replay_is(const char *program, const char *name, const struct sim_config *config);
 void sim_replay_print(void);
 
