@@ -288,7 +288,8 @@ TEST(memlock__soft_and_hard)
 	put("/proc/self/limits", LIMITS("65536", "65536"));
 	finding = found(doctor_memlock, DOCTOR_PROBLEM, "at most 64k bytes");
 	EXPECT_CONTAINS(finding->remedy, "limits.d/dmanic.conf");
-	EXPECT_CONTAINS(finding->remedy, "LimitMEMLOCK");
+	EXPECT_CONTAINS(finding->remedy, "memlock 16777216");
+	EXPECT_CONTAINS(finding->remedy, "LimitMEMLOCK=16G");
 	EXPECT(!strstr(finding->remedy, "ulimit"));
 	put("/proc/self/limits", LIMITS("8388608", "unlimited"));
 	finding = found(doctor_memlock, DOCTOR_WARNING, "at most 8M bytes");

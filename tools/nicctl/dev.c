@@ -72,9 +72,9 @@ static int check_type(struct nicctl *ctl)
 	for (word = ctl->args.word; word[0] && word[1]; word++)
 		if (!strcmp(word[0], "type") && strcmp(word[1], "loop") != 0 &&
 		    strcmp(word[1], "ether") != 0)
-			return nicctl_fail(ctl, "dev add",
-					   "link type \"%s\" is not in this version of the driver; types: loop, ether",
-					   word[1]);
+			return args_fail(&ctl->args,
+					 "link type \"%s\" is not in this version of the driver; types: loop, ether",
+					 word[1]);
 	return 0;
 }
 
@@ -82,13 +82,11 @@ static int add_run(struct nicctl *ctl)
 {
 	struct request request = { 0 };
 	struct args *args = &ctl->args;
-	int status;
 
 	if (request_prefix(&request, args))
 		return nicctl_usage(ctl, "dev");
-	status = check_type(ctl);
-	if (status)
-		return status;
+	if (check_type(ctl))
+		return nicctl_usage(ctl, "dev");
 	if (request_keywords(&request, args, KEYWORDS_ADD))
 		return nicctl_usage(ctl, "dev");
 	if (request_check_add(&request, args))

@@ -129,7 +129,7 @@ static void module_not_loaded(struct doctor *doctor)
 			   "dmanic is not loaded, and not installed for %s",
 			   release);
 		doctor_remedy(doctor,
-			      "install this kernel's headers, then: make && make modules_install; or let DKMS do it; if it was installed by hand: depmod %s",
+			      "install this kernel's headers, then make, and as root: make modules_install; or let DKMS do it; if it was installed by hand: depmod %s",
 			      release);
 		return;
 	}
@@ -138,7 +138,7 @@ static void module_not_loaded(struct doctor *doctor)
 		doctor_say(doctor, "module", DOCTOR_PROBLEM,
 			   "dmanic is not loaded, and %s was built for %s, not %s",
 			   where, built, release);
-		doctor_remedy(doctor, "make modules_install for this kernel");
+		doctor_remedy(doctor, "as root: make modules_install for this kernel");
 		return;
 	}
 	doctor_say(doctor, "module", DOCTOR_PROBLEM,

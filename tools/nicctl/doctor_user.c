@@ -22,6 +22,9 @@
 /* Segments of a small program fit; below, hardly a ring does */
 #define MEMLOCK_USEFUL	(64ULL << 20)
 #define MEMLOCK_LEAST	(1ULL << 20)
+#define MEMLOCK_LIMITS	"as root, what each may lock, in KiB, for instance 16 GiB: "	\
+	"\"@" GROUP " - memlock 16777216\" in /etc/security/limits.d/dmanic.conf, "	\
+	"then log in again; a service: LimitMEMLOCK=16G in its unit"
 
 /* A cgroup with less is easily full, as segments are memory of it */
 #define MEMORY_USEFUL	(256ULL << 20)
@@ -301,10 +304,10 @@ static void memlock_small(struct doctor *doctor, uint64_t soft, uint64_t hard)
 		   size_print(soft, soft_text),
 		   size_print(MEMLOCK_USEFUL, useful));
 	if (hard > soft)
-		doctor_remedy(doctor, "in this shell: ulimit -l %s; for good: \"@" GROUP " - memlock unlimited\" in /etc/security/limits.d/dmanic.conf, then log in again; a service: LimitMEMLOCK=infinity in its unit",
+		doctor_remedy(doctor, "in this shell: ulimit -l %s; for good: " MEMLOCK_LIMITS,
 			      hard == UINT64_MAX ? "unlimited" : "hard");
 	else
-		doctor_remedy(doctor, "\"@" GROUP " - memlock unlimited\" in /etc/security/limits.d/dmanic.conf, then log in again; a service: LimitMEMLOCK=infinity in its unit");
+		doctor_remedy(doctor, MEMLOCK_LIMITS);
 }
 
 void doctor_memlock(struct doctor *doctor)

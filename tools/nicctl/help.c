@@ -21,12 +21,12 @@ static const char overview[] =
 "  save     a file that makes the devices there are\n"
 "  restore  the devices of such a file\n"
 "  genkey   a new key for ether devices\n"
-"  help     this; nicctl help dev and so on for more\n"
+"  help     this; nicctl help dev and so on for more, also of model, fault and key\n"
 "  version  the version\n"
 "\n"
 "Options, anywhere on the line\n"
 "  -j, --json     print one JSON object, nothing else (monitor: one a line)\n"
-"  -h, --help     as help\n"
+"  -h, --help     as help; behind an object: of that\n"
 "  -V, --version  as version\n"
 "\n"
 "Objects, commands and keywords may be shortened while they are unambiguous:\n"
@@ -222,7 +222,20 @@ static const struct {
 	{ "save", save },
 	{ "restore", restore },
 	{ "genkey", genkey },
+	{ "model", dev },
+	{ "fault", dev },
+	{ "key", dev },
 };
+
+bool help_has(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++)
+		if (!strncmp(texts[i].topic, word, strlen(word)))
+			return true;
+	return false;
+}
 
 void help_print(const char *topic, FILE *file)
 {
@@ -243,11 +256,18 @@ int help_topic(struct nicctl *ctl, const char *topic)
 	return EXIT_SUCCESS;
 }
 
+/* The last of the topics with commands */
+#define TOPIC_SHOWN	2
+
 int help_run(struct nicctl *ctl)
 {
 	static const char *const topics[] = {
-		"dev", "stats", "peer", "monitor", "doctor", "save", "restore", "genkey", NULL
+		"dev", "stats", "peer", "monitor", "doctor", "save", "restore", "genkey",
+		"model", "fault", "key", NULL
 	};
+	/* Which are in the text of their object */
+	static const char *const commands[] = { "show", "add", "set", "del", NULL };
+	static const char *const show[] = { "show", NULL };
 	const char *topic = NULL;
 	int chosen;
 
@@ -256,6 +276,9 @@ int help_run(struct nicctl *ctl)
 		if (chosen < 0)
 			return nicctl_usage(ctl, NULL);
 		topic = topics[chosen];
+		if (chosen <= TOPIC_SHOWN && args_peek(&ctl->args) &&
+		    args_choose(&ctl->args, "command", chosen ? show : commands) < 0)
+			return nicctl_usage(ctl, topic);
 	}
 	return help_topic(ctl, topic);
 }

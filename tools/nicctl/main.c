@@ -118,7 +118,7 @@ static int option_take(struct nicctl *ctl, const char *option,
 	return 0;
 }
 
-/* @words: room for all of @argv; gets those that are no options */
+/* @words: room for all of @argv and one more; gets those that are no options */
 static int options_take(struct nicctl *ctl, int argc, char **argv, char **words)
 {
 	const char *instead = NULL;
@@ -131,9 +131,11 @@ static int options_take(struct nicctl *ctl, int argc, char **argv, char **words)
 		else if (option_take(ctl, argv[i], &instead))
 			return -1;
 	}
+	/* nicctl dev add --help: of dev */
 	if (instead) {
+		words[1] = n && !strcmp(instead, "help") && help_has(words[0]) ? words[0] : NULL;
 		words[0] = (char *)instead;
-		n = 1;
+		n = 1 + !!words[1];
 	}
 	words[n] = NULL;
 	ctl->args.word = words;
@@ -142,7 +144,7 @@ static int options_take(struct nicctl *ctl, int argc, char **argv, char **words)
 
 int main(int argc, char **argv)
 {
-	char **words = calloc((size_t)argc + 1, sizeof(*words));
+	char **words = calloc((size_t)argc + 2, sizeof(*words));
 	static struct nicctl ctl;
 	int status;
 

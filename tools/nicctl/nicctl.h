@@ -84,6 +84,8 @@ void show_members(struct cJSON *object, const struct device *device);
 
 /* "dev", "stats", ...; NULL: the overview */
 void help_print(const char *topic, FILE *file);
+/* There is a topic that begins so */
+bool help_has(const char *word);
 
 /* On stdout and alone, after the last word: an exit status */
 int help_topic(struct nicctl *ctl, const char *topic);
