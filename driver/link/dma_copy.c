@@ -263,7 +263,8 @@ static u64 dma_try(struct dma_trial *trial, size_t bytes)
 	if (!dma_add(trial->dma, trial->to, trial->from, bytes))
 		return 0;
 	dma_end(trial->dma, &copy);
-	return copy.fallbacks ? 0 : ktime_get_ns() - begin;
+	/* One that was too late for us may have ended well when its channel was given back */
+	return copy.fallbacks || !trial->dma->chan ? 0 : ktime_get_ns() - begin;
 }
 
 /*

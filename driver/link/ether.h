@@ -393,6 +393,7 @@ void dmanic_ether_cutter_put(u16 ethertype);
 /* ether_frame.c */
 struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dmanic_out *out);
 bool dmanic_ether_frame_send(struct ether_port *port, struct sk_buff *skb);
+void dmanic_ether_frame_set_gso(struct sk_buff *skb, u32 piece, u32 pieces);
 u32 dmanic_ether_frame_crc(const struct sk_buff *skb, u32 at, u32 length);
 void dmanic_ether_frame_mac(const struct sk_buff *skb, u32 at, u32 length,
 			    struct dmanic_mac *mac);

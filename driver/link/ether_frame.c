@@ -8,6 +8,7 @@
  * a strided operation): then they are gathered in fresh pages.
  */
 #include <linux/crc32c.h>
+#include <linux/if_vlan.h>
 #include <linux/math64.h>
 #include <linux/overflow.h>
 #include <linux/sctp.h>
@@ -325,13 +326,14 @@ static void frame_seal(struct sk_buff *skb, const struct dmanic_out *out, bool h
 	dmanic_data_seal(skb->data, &crc);
 }
 
-static void frame_set_gso(struct sk_buff *skb, const struct dmanic_out *out)
+/* A frame that the device may cut, its head all that is linear so far: every @piece bytes */
+void dmanic_ether_frame_set_gso(struct sk_buff *skb, u32 piece, u32 pieces)
 {
 	struct skb_shared_info *info = skb_shinfo(skb);
 
 	info->gso_type = ETHER_GSO_TYPE;
-	info->gso_size = out->piece;
-	info->gso_segs = DIV_ROUND_UP(out->payload_length, out->piece);
+	info->gso_size = piece;
+	info->gso_segs = pieces;
 	/* Where a wire's frame begins to be the device's, for who counts its bytes */
 	skb_set_transport_header(skb, skb_headlen(skb) - sizeof(struct sctphdr));
 	/* Or every device has it cut; there is no checksum of the kernel's kind */
@@ -363,7 +365,8 @@ struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dma
 	skb->protocol = port->taker.type;
 	skb->priority = out->units && out->class == DMANIC_BULK ? 0 : TC_PRIO_INTERACTIVE;
 	if (out->piece && out->head_length + out->payload_length > out->mtu)
-		frame_set_gso(skb, out);
+		dmanic_ether_frame_set_gso(skb, out->piece,
+					   DIV_ROUND_UP(out->payload_length, out->piece));
 	frame_seal(skb, out, out->to == READ_ONCE(port->address));
 	ether_addr_copy(from, port->dev->dev_addr);
 	frame_prove(en, skb, out, ether_addr_to_u64(from));
@@ -376,10 +379,19 @@ struct sk_buff *dmanic_ether_frame_build(struct ether_node *en, const struct dma
 	return skb;
 }
 
-/* To another node on the same device, or to all there */
+/*
+ * To another node on the same device, or to all there. A VLAN that writes its tag itself
+ * (reorder_hdr off) gets its frames without it.
+ */
 static bool frame_send_here(struct net_device *dev, struct sk_buff *skb)
 {
 	skb->protocol = eth_type_trans(skb, dev);
+	while (eth_type_vlan(skb->protocol)) {
+		skb = skb_vlan_untag(skb);
+		if (!skb)
+			return false;
+		__vlan_hwaccel_clear_tag(skb);
+	}
 	return netif_rx(skb) == NET_RX_SUCCESS;
 }
 

@@ -132,10 +132,7 @@ u32 dmanic_ether_path(struct net_device *dev, u16 ethertype)
 	skb_reset_mac_header(skb);
 	skb->dev = dev;
 	skb->protocol = htons(ethertype);
-	skb->ip_summed = CHECKSUM_UNNECESSARY;
-	skb_shinfo(skb)->gso_type = ETHER_GSO_TYPE;
-	skb_shinfo(skb)->gso_size = dmanic_ether_mtu(dev) / 2;
-	skb_shinfo(skb)->gso_segs = 2;
+	dmanic_ether_frame_set_gso(skb, dmanic_ether_mtu(dev) / 2, 2);
 	features = netif_skb_features(skb);
 	if (!netif_needs_gso(skb, features))
 		path = DMANIC_PATH_WHOLE;

@@ -75,8 +75,8 @@ void dmanic_host_init(struct dmanic_host *host, const struct dmanic_env *env,
 	for (i = 0; i < DMANIC_STRANGERS; i++) {
 		host->hellos[i].left = HOST_ANSWERS;
 		host->inits[i].left = HOST_ANSWERS;
+		host->resets[i].left = HOST_ANSWERS;
 	}
-	host->resets.left = HOST_ANSWERS;
 	host->seeks.left = HOST_ANSWERS;
 }
 
@@ -266,12 +266,13 @@ static enum dmanic_drop host_init(struct dmanic_host *host, const struct dmanic_
 }
 
 /* Nobody here has the tag (any more) */
-static void host_reset_stranger(struct dmanic_host *host, const struct dmanic_head *head,
-				u64 now, struct dmanic_out *answer)
+static void host_reset_stranger(struct dmanic_host *host, u64 from,
+				const struct dmanic_head *head, u64 now,
+				struct dmanic_out *answer)
 {
 	const struct dmanic_proto_config *config = &host->config;
 
-	if (head->tag && host_may(&host->resets, now))
+	if (head->tag && host_may(&host->resets[dmanic_auth_stranger(host, from)], now))
 		answer->head_length = dmanic_reset_encode(answer->head, head->tag,
 							  config->node,
 							  config->incarnation);
@@ -296,7 +297,7 @@ static enum dmanic_drop host_answer(struct dmanic_host *host,
 		return DMANIC_DROP_REPLAY;
 	/* It believes to know both tags: it would wait for the one that is gone */
 	if (!peer && head->flags & DMANIC_WIRE_DONE)
-		host_reset_stranger(host, head, now, answer);
+		host_reset_stranger(host, frame->from, head, now, answer);
 	if (!peer || hello.node != peer->node)
 		return DMANIC_DROP_STRANGER;
 	if (!host_speaks(&hello))
@@ -392,7 +393,7 @@ static enum dmanic_drop host_connected(struct dmanic_host *host,
 	enum dmanic_drop drop;
 
 	if (!peer) {
-		host_reset_stranger(host, head, now, answer);
+		host_reset_stranger(host, frame->from, head, now, answer);
 		return DMANIC_DROP_STRANGER;
 	}
 	if (peer->state < DMANIC_PEER_PAIRED)

@@ -702,7 +702,7 @@ struct dmanic_replay {
  * @crowd_at: when that was counted
  * @hellos: answers to HELLOs; with a key of each group of strangers
  * @inits: to INITs; the same
- * @resets: to frames of no connection
+ * @resets: to frames of no connection; the same
  * @seeks: questions to everybody, where a node is
  * @auth: the key
  * @stats: counters
@@ -718,7 +718,7 @@ struct dmanic_host {
 	u64 crowd_at;
 	struct dmanic_allowance hellos[DMANIC_STRANGERS];
 	struct dmanic_allowance inits[DMANIC_STRANGERS];
-	struct dmanic_allowance resets;
+	struct dmanic_allowance resets[DMANIC_STRANGERS];
 	struct dmanic_allowance seeks;
 	struct dmanic_auth auth;
 	struct dmanic_proto_stats stats;

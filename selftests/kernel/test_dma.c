@@ -286,6 +286,14 @@ TEST_F(dma, engine_that_loses_is_given_back)
 	expect_unused(self, DMANIC_DMA_FAILED);
 }
 
+/* Too late: all of it was moved, but its channel is gone */
+TEST_F(dma, engine_that_ends_when_it_is_given_back_is_not_used)
+{
+	engine_load("lose_nth=2 terminate=0 finish=1");
+	ASSERT_EQ(put_text(ENGINE_MODE, "always"), 0);
+	expect_unused(self, DMANIC_DMA_FAILED);
+}
+
 TEST_F(dma, engine_that_refuses_is_given_back)
 {
 	/* The first proves it, and a slow machine may not get much further */

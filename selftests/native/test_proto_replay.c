@@ -41,15 +41,20 @@ TEST(replay__frames_do_nothing)
 	pair_end();
 }
 
-static void feed_probe(u64 counter)
+static void feed_probe_to(u64 tag, u64 from, u64 counter)
 {
 	struct dmanic_out out = { .counter = counter };
 	u8 bytes[DMANIC_WIRE_PULL_MAX];
 	u32 length;
 
-	out.head_length = dmanic_probe_encode(bytes, pair[1].peer->local_tag);
-	length = dmanic_auth_seal(&pair[0].host, &out, pair[0].address, bytes, NULL);
-	pair_feed(1, pair[0].address, bytes, length);
+	out.head_length = dmanic_probe_encode(bytes, tag);
+	length = dmanic_auth_seal(&pair[0].host, &out, from, bytes, NULL);
+	pair_feed(1, from, bytes, length);
+}
+
+static void feed_probe(u64 counter)
+{
+	feed_probe_to(pair[1].peer->local_tag, pair[0].address, counter);
 }
 
 /* As far back as it can be known, and not a frame more or less */
@@ -389,6 +394,29 @@ TEST(replay__repeated_hellos_take_no_answers_of_others)
 	}
 	/* But for those few who are in the same group */
 	EXPECT(answered > 90);
+	pair_end();
+}
+
+/* Frames of a connection that is over: who asks about another is told that it is, too */
+TEST(replay__old_frames_take_no_resets_of_others)
+{
+	u32 i, k, told = 0;
+
+	begin(true);
+	for (i = 0; i < 100; i++) {
+		for (k = 0; k < 100; k++)
+			feed_probe_to(77, 555, 5);
+		EXPECT(pair[1].nr_sent < 100);
+		while (pair[1].nr_sent)
+			pair_drop(1, 0);
+		feed_probe_to(78, 2000 + i, 5);
+		told += pair[1].nr_sent && pair_type(1, 0) == DMANIC_WIRE_RESET;
+		while (pair[1].nr_sent)
+			pair_drop(1, 0);
+		pair_now += PAIR_MS;
+	}
+	/* But for those few who are in the same group */
+	EXPECT(told > 90);
 	pair_end();
 }
 

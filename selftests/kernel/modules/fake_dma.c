@@ -55,6 +55,10 @@ static bool terminate = true;
 module_param(terminate, bool, 0644);
 MODULE_PARM_DESC(terminate, "descriptors can be terminated; seen when bound");
 
+static bool finish;
+module_param(finish, bool, 0644);
+MODULE_PARM_DESC(finish, "descriptors that never end are done, and end when the channel is released");
+
 static ulong taken;
 module_param(taken, ulong, 0444);
 MODULE_PARM_DESC(taken, "descriptors that were submitted");
@@ -283,8 +287,25 @@ static int fake_open(struct dma_chan *chan)
 	return 1;
 }
 
+/* As engines do whose interrupt was late */
+static void fake_finish(struct fake *fake)
+{
+	struct fake_desc *desc, *next;
+	LIST_HEAD(lost);
+
+	local_bh_disable();
+	spin_lock(&fake->lock);
+	list_splice_init(&fake->lost, &lost);
+	spin_unlock(&fake->lock);
+	list_for_each_entry_safe(desc, next, &lost, entry)
+		fake_end(fake, desc, false);
+	local_bh_enable();
+}
+
 static void fake_close(struct dma_chan *chan)
 {
+	if (finish)
+		fake_finish(to_fake(chan));
 	fake_terminate(chan);
 	fake_synchronize(chan);
 }
