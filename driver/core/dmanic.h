@@ -82,6 +82,10 @@
  *	            it found in an earlier section is valid if the number is the same
  *	M  writer   the inode, then node->maps (cmpxchg)
  *	   reader   node->maps (load-acquire), then the inode
+ *	N  writer   a name that lookups find, then node->publish_seq (store-release),
+ *	            then wakes
+ *	   reader   node->publish_seq (load-acquire), then looks the name up, then
+ *	            sleeps while the number is the same
  */
 #ifndef DMANIC_H
 #define DMANIC_H
@@ -574,7 +578,8 @@ void dmanic_export_hide(struct dmanic_export *export);
 void dmanic_export_free(struct dmanic_export *export);
 void dmanic_export_revoke(struct dmanic_export *export);
 int dmanic_export_lookup(struct dmanic_node *node, enum dmanic_export_kind kind,
-			 const char *name, const u64 *secret, u32 *id, u64 *key);
+			 const char *name, const u64 *secret,
+			 struct dmanic_export **found);
 bool dmanic_name_valid(const char *name, size_t size);
 
 /* ---- segments (segment.c) ---- */

@@ -112,7 +112,8 @@ int dmanic_export_publish(struct dmanic_export *export, const char *name,
 	xa_store(&node->exports, export->id, export, GFP_KERNEL);
 	if (*name) {
 		hash_add_rcu(node->names, &export->name_entry, export_hash(node, name));
-		node->publish_seq++;
+		/* N: the name before the number */
+		smp_store_release(&node->publish_seq, node->publish_seq + 1);
 	}
 out_unlock:
 	mutex_unlock(&node->lock);
@@ -198,31 +199,25 @@ void dmanic_export_revoke(struct dmanic_export *export)
  * @kind: segment or interrupt
  * @name: as published
  * @secret: as published
- * @id: out
- * @key: out
+ * @found: out: it, as long as the caller's RCU section lasts
  *
  * From any context: links ask for others.
  *
  * Return: 0; -ENOENT no such name; -EACCES wrong secret; -EINVAL wrong kind.
  */
 int dmanic_export_lookup(struct dmanic_node *node, enum dmanic_export_kind kind,
-			 const char *name, const u64 *secret, u32 *id, u64 *key)
+			 const char *name, const u64 *secret,
+			 struct dmanic_export **found)
 {
 	struct dmanic_export *export;
-	int ret = 0;
 
-	rcu_read_lock();
 	export = export_find(node, name);
-	if (!export) {
-		ret = -ENOENT;
-	} else if (crypto_memneq(export->secret, secret, sizeof(export->secret))) {
-		ret = -EACCES;
-	} else if (export->kind != kind) {
-		ret = -EINVAL;
-	} else {
-		*id = export->id;
-		*key = export->key;
-	}
-	rcu_read_unlock();
-	return ret;
+	if (!export)
+		return -ENOENT;
+	if (crypto_memneq(export->secret, secret, sizeof(export->secret)))
+		return -EACCES;
+	if (export->kind != kind)
+		return -EINVAL;
+	*found = export;
+	return 0;
 }

@@ -149,8 +149,7 @@ static __always_inline void dmanic_sums_count(struct dmanic_node *node,
 }
 
 u32 dmanic_op_prepare(struct dmanic_op *op, const struct dmanic_sqe *sqe);
-int dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *shared,
-		     u64 *result);
+int dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *sqe, u64 *result);
 u32 dmanic_quick(struct dmanic_queue *queue, u32 want, u32 *cq_tail,
 		 struct dmanic_sums *sums);
 

@@ -254,17 +254,15 @@ static __always_inline bool quick_traced(void)
 /**
  * dmanic_quick_one() - do one entry of an io_uring command, if it is quickly done
  * @queue: its submit_lock is held
- * @shared: the entry; the program may be writing to it
+ * @sqe: the entry, a copy
  * @result: out, when it is done: as in its completion
  *
  * Return: it is done, with DMANIC_STATUS_OK: the bytes moved, or 0 for an atomic;
  * -EAGAIN: nothing happened, the general way has to look at it.
  */
-int dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *shared,
-		     u64 *result)
+int dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *sqe, u64 *result)
 {
 	const struct dmanic_quick_move *move = &queue->quick.move;
-	const struct dmanic_sqe sqe = dmanic_sqe_read(shared);
 	struct dmanic_sums sums = {};
 	bool done;
 
@@ -273,21 +271,21 @@ int dmanic_quick_one(struct dmanic_queue *queue, const struct dmanic_sqe *shared
 	if (smp_load_acquire(&queue->in_flight) || !queue->node->link->reach ||
 	    quick_traced())
 		return -EAGAIN;
-	if (unlikely(sqe.cookie || (sqe.flags & DMANIC_SQE_SILENT)))
+	if (unlikely(sqe->cookie || (sqe->flags & DMANIC_SQE_SILENT)))
 		return -EAGAIN;
 	rcu_read_lock();
 	quick_begin(queue);
-	done = (move->valid && quick_same(move, move->opcode, &sqe, &queue->quick.result)) ||
-	       quick_one(queue, &sqe);
+	done = (move->valid && quick_same(move, move->opcode, sqe, &queue->quick.result)) ||
+	       quick_one(queue, sqe);
 	rcu_read_unlock();
 	if (!done)
 		return -EAGAIN;
 	*result = queue->quick.result;
-	dmanic_sums_add(&sums, sqe.opcode, sqe.flags, sqe.opcode == DMANIC_OP_READ,
+	dmanic_sums_add(&sums, sqe->opcode, sqe->flags, sqe->opcode == DMANIC_OP_READ,
 			*result);
 	dmanic_stat_add(queue->node, DMANIC_STATS_A_POSTED, 1);
 	dmanic_sums_count(queue->node, &sums);
-	return sqe.length;
+	return sqe->length;
 }
 
 /**

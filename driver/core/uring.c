@@ -321,29 +321,20 @@ static int uring_posted_add(struct dmanic_queue *queue, const struct dmanic_sqe 
 	return ret;
 }
 
-static int uring_post_check(const struct dmanic_sqe *sqe, unsigned int issue_flags)
-{
-	if ((sqe->flags & DMANIC_SQE_SILENT) || sqe->cookie)
-		return -EINVAL;
-	if (dmanic_opcode_atomic(sqe->opcode) && !(issue_flags & IO_URING_F_CQE32))
-		return -EINVAL;
-	return 0;
-}
-
-/* The general way. @shared may change: what is checked is a copy */
+/* The general way */
 static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *cmd,
-			      const struct dmanic_sqe *shared, unsigned int issue_flags)
+			      const struct dmanic_sqe *sqe, unsigned int issue_flags)
 {
-	const struct dmanic_sqe sqe = dmanic_sqe_read(shared);
 	struct dmanic_op *op;
-	u64 size = 0;
 	bool behind;
-	int ret;
+	u64 size = 0;
+	int ret = 0;
 
 	lockdep_assert_held(&queue->submit_lock);
-	ret = uring_post_check(&sqe, issue_flags);
-	if (!ret && !DMANIC_URING_CANCEL)
-		ret = uring_posted_add(queue, &sqe, &size);
+	if ((sqe->flags & DMANIC_SQE_SILENT) || sqe->cookie)
+		return -EINVAL;
+	if (!DMANIC_URING_CANCEL)
+		ret = uring_posted_add(queue, sqe, &size);
 	if (ret)
 		return ret;
 	op = dmanic_queue_post_begin(queue, &behind);
@@ -359,7 +350,7 @@ static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *c
 	uring_limit_begin(queue);
 	/* From here on it completes by io_uring_cmd_done(), and may be cancelled */
 	dmanic_uring_mark_cancelable(cmd, issue_flags);
-	dmanic_queue_post(queue, op, &sqe, behind);
+	dmanic_queue_post(queue, op, sqe, behind);
 	return -EIOCBQUEUED;
 }
 
@@ -385,21 +376,24 @@ static int uring_queue_post(struct dmanic_queue *queue, struct io_uring_cmd *cmd
 			    unsigned int issue_flags)
 {
 	const struct dmanic_sqe *shared = dmanic_uring_arg(cmd);
+	struct dmanic_sqe sqe;
 	u64 result;
 	int ret;
 
 	if (unlikely(!(issue_flags & IO_URING_F_SQE128) || !uring_tail_zero(shared)))
 		return -EINVAL;
+	/* The program may be writing to it */
+	sqe = dmanic_sqe_read(shared);
 	/* Where would the old value go */
-	if (unlikely(dmanic_opcode_atomic(READ_ONCE(shared->opcode)) &&
+	if (unlikely(dmanic_opcode_atomic(sqe.opcode) &&
 		     !(issue_flags & IO_URING_F_CQE32)))
 		return -EINVAL;
 	ret = uring_submit_lock(queue, issue_flags);
 	if (unlikely(ret))
 		return ret;
-	ret = dmanic_quick_one(queue, shared, &result);
+	ret = dmanic_quick_one(queue, &sqe, &result);
 	if (unlikely(ret < 0)) {
-		ret = uring_post_general(queue, cmd, shared, issue_flags);
+		ret = uring_post_general(queue, cmd, &sqe, issue_flags);
 		result = ret;
 	}
 	mutex_unlock(&queue->submit_lock);

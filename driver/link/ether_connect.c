@@ -63,18 +63,17 @@ static u32 connect_find(struct dmanic_node *node, struct dmanic_lookup *lookup)
 {
 	struct dmanic_target target = { .id = lookup->id, .key = lookup->key };
 	struct dmanic_export *export;
-	u32 status = DMANIC_STATUS_OK;
+	u32 status;
 
 	rcu_read_lock();
 	if (connect_by_name(lookup))
 		status = connect_status(dmanic_export_lookup(node, lookup->kind, lookup->name,
-							     lookup->secret, &target.id,
-							     &target.key));
-	if (!status)
+							     lookup->secret, &export));
+	else
 		status = dmanic_target_find(node, &target, lookup->kind, &export);
 	if (!status) {
-		lookup->id = target.id;
-		lookup->key = target.key;
+		lookup->id = export->id;
+		lookup->key = export->key;
 		lookup->rights = export->rights;
 		lookup->length = export->length;
 		lookup->incarnation = node->incarnation;

@@ -98,15 +98,37 @@ static bool loop_changed(const struct loop_node *ln, const struct dmanic_node *n
 	       dmanic_node_dead(&ln->node);
 }
 
-/* Wait until @name is published on @peer */
-static int loop_lookup(struct loop_node *ln, struct loop_node *peer,
-		       enum dmanic_export_kind kind, const char *name,
-		       const u64 *secret, u64 timeout_ns,
-		       struct dmanic_target *target)
+/* It is what @remote is connected to; under RCU */
+static void loop_found(struct dmanic_remote *remote, const struct dmanic_export *export)
 {
+	remote->target.id = export->id;
+	remote->target.key = export->key;
+	remote->rights = export->rights;
+	remote->length = export->length;
+}
+
+static int loop_find_name(struct dmanic_node *node, const struct dmanic_connect *arg,
+			  struct dmanic_remote *remote)
+{
+	struct dmanic_export *export;
+	int ret;
+
+	rcu_read_lock();
+	ret = dmanic_export_lookup(node, remote->kind, arg->name, arg->secret, &export);
+	if (!ret)
+		loop_found(remote, export);
+	rcu_read_unlock();
+	return ret;
+}
+
+/* Wait until the name is published on @peer */
+static int loop_lookup(struct loop_node *ln, struct loop_node *peer,
+		       const struct dmanic_connect *arg, struct dmanic_remote *remote)
+{
+	u64 timeout_ns = arg->timeout_ns;
 	ktime_t now = ktime_get(), until = KTIME_MAX;
 	struct dmanic_node *node = &peer->node;
-	wait_queue_head_t *waits = dmanic_export_waits(node, name);
+	wait_queue_head_t *waits = dmanic_export_waits(node, arg->name);
 	ktime_t left = KTIME_MAX;
 	unsigned int seq;
 	int ret;
@@ -114,10 +136,9 @@ static int loop_lookup(struct loop_node *ln, struct loop_node *peer,
 	if (timeout_ns < (u64)(KTIME_MAX - now))
 		until = ktime_add_ns(now, timeout_ns);
 	for (;;) {
-		/* Before looking, so that a later change ends the wait */
-		seq = READ_ONCE(node->publish_seq);
-		ret = dmanic_export_lookup(node, kind, name, secret, &target->id,
-					   &target->key);
+		/* N: before looking, so that a later change ends the wait */
+		seq = smp_load_acquire(&node->publish_seq);
+		ret = loop_find_name(node, arg, remote);
 		if (ret != -ENOENT || !timeout_ns)
 			return ret;
 		if (until != KTIME_MAX) {
@@ -150,38 +171,38 @@ static int loop_errno(u32 status)
 	}
 }
 
+static int loop_find_id(struct dmanic_node *node, struct dmanic_remote *remote)
+{
+	struct dmanic_export *export;
+	int ret;
+
+	rcu_read_lock();
+	ret = loop_errno(dmanic_target_find(node, &remote->target, remote->kind, &export));
+	if (!ret)
+		loop_found(remote, export);
+	rcu_read_unlock();
+	return ret;
+}
+
 static int loop_connect(struct dmanic_ctx *ctx, struct dmanic_connect *arg,
 			struct dmanic_remote *remote)
 {
 	struct dmanic_target *target = &remote->target;
 	struct loop_node *ln = to_loop(ctx->node);
-	struct dmanic_export *export;
 	struct loop_node *peer;
 	int ret;
 
 	peer = loop_peer_get(ln, target->node);
 	if (IS_ERR(peer))
 		return PTR_ERR(peer);
-	if (arg->flags & DMANIC_CONNECT_BY_NAME) {
-		ret = loop_lookup(ln, peer, remote->kind, arg->name, arg->secret,
-				  arg->timeout_ns, target);
-		if (ret)
-			goto out_put;
-	}
+	if (arg->flags & DMANIC_CONNECT_BY_NAME)
+		ret = loop_lookup(ln, peer, arg, remote);
+	else
+		ret = loop_find_id(&peer->node, remote);
 	/* Only now: one of the two may have failed, or restarted, while we waited */
 	target->incarnation = READ_ONCE(peer->node.incarnation);
-	if (READ_ONCE(ln->failed) || READ_ONCE(peer->failed)) {
+	if (!ret && (READ_ONCE(ln->failed) || READ_ONCE(peer->failed)))
 		ret = -EHOSTUNREACH;
-		goto out_put;
-	}
-	rcu_read_lock();
-	ret = loop_errno(dmanic_target_find(&peer->node, target, remote->kind, &export));
-	if (!ret) {
-		remote->rights = export->rights;
-		remote->length = export->length;
-	}
-	rcu_read_unlock();
-out_put:
 	dmanic_node_put(&peer->node);
 	return ret;
 }
@@ -265,13 +286,8 @@ static void loop_wake_all(struct loop_fabric *fabric)
 	rcu_read_unlock();
 }
 
-static void loop_stop(struct dmanic_node *node)
+static void loop_end(struct loop_node *ln)
 {
-	struct loop_node *ln = to_loop(node);
-
-	RCU_INIT_POINTER(ln->fabric->nodes[node->id], NULL);
-	dmanic_forget();
-	loop_wake_all(ln->fabric);
 	spin_lock(&ln->lock);
 	ln->stopped = true;
 	spin_unlock(&ln->lock);
@@ -281,6 +297,16 @@ static void loop_stop(struct dmanic_node *node)
 	 */
 	synchronize_rcu_expedited();
 	dmanic_loop_engine_stop(ln);
+}
+
+static void loop_stop(struct dmanic_node *node)
+{
+	struct loop_node *ln = to_loop(node);
+
+	RCU_INIT_POINTER(ln->fabric->nodes[node->id], NULL);
+	dmanic_forget();
+	loop_wake_all(ln->fabric);
+	loop_end(ln);
 }
 
 static void loop_fabric_free(struct kref *ref)
@@ -361,7 +387,8 @@ static int loop_node_create(struct net *net, struct loop_fabric *fabric,
 	loop_set_model(&ln->node, model);
 	ret = dmanic_node_add(&ln->node);
 	if (ret) {
-		dmanic_loop_engine_end(ln);
+		/* Its file may have been opened for a moment */
+		loop_end(ln);
 		dmanic_node_put(&ln->node);
 		return ret;
 	}

@@ -13,8 +13,10 @@
  * Operations need a ring with IORING_SETUP_SQE128, atomics one that has
  * IORING_SETUP_CQE32, too (nic_uring_result()). They complete in the io_uring
  * only: nic_queue_poll() and nic_queue_drain() know nothing of them. Order holds
- * between all operations of a queue, however they were posted. Local memory
- * belongs to the device until the completion.
+ * between all operations of a queue, as io_uring carries them out: one that finds
+ * another thread, or a polling thread, at work on the queue is left to a worker, and
+ * others may pass it. There link them (IOSQE_IO_LINK), or put data and interrupt in
+ * one operation. Local memory belongs to the device until the completion.
  *
  * Any thread may prepare an operation or a wait for an interrupt on any ring.
  * nic_uring_prep_enter() is for the queue's owner. Nothing blocks.
