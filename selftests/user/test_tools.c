@@ -169,7 +169,7 @@ TEST(tools, nicctl_tells_programs_of_a_failure)
 	ASSERT_TRUE(check);
 	EXPECT_TRUE(cJSON_IsFalse(cJSON_GetObjectItem(check, "ok")));
 	EXPECT_TRUE(*text_of(check, "detail"));
-	RUN(1, "nicctl dev add @ type nonsense nodes 2");
+	RUN(2, "nicctl dev add @ type nonsense nodes 2");
 	EXPECT_HAS(output.err, "types: loop");
 }
 
