@@ -35,6 +35,24 @@ static void loss_cut(struct dmanic_peer *peer, const struct dmanic_sent *sent, u
 	peer->path.cut_lost = false;
 }
 
+/* What was sent before it, and did not arrive, is late */
+static void loss_newest(struct dmanic_peer *peer, u8 class, const struct dmanic_sent *sent,
+			u64 now)
+{
+	struct dmanic_newest *newest = &peer->newest[class];
+	u64 rtt = now - sent->time;
+
+	/* Sooner than possible: it was the frame before that arrived */
+	if (sent->again && rtt < peer->rate.rtt_min)
+		return;
+	if (sent->time < newest->time ||
+	    (sent->time == newest->time && sent->seq < newest->seq))
+		return;
+	newest->time = sent->time;
+	newest->seq = sent->seq;
+	newest->rtt = rtt;
+}
+
 /**
  * dmanic_loss_acked() - a frame arrived
  * @peer: at whom
@@ -45,19 +63,8 @@ static void loss_cut(struct dmanic_peer *peer, const struct dmanic_sent *sent, u
 void dmanic_loss_acked(struct dmanic_peer *peer, u8 class, const struct dmanic_sent *sent,
 		       u64 now)
 {
-	struct dmanic_newest *newest = &peer->newest[class];
-	u64 rtt = now - sent->time;
-
 	loss_cut(peer, sent, now);
-	/* Sooner than possible: it was the frame before that arrived */
-	if (sent->again && rtt < peer->rate.rtt_min)
-		return;
-	if (sent->time < newest->time ||
-	    (sent->time == newest->time && sent->seq < newest->seq))
-		return;
-	newest->time = sent->time;
-	newest->seq = sent->seq;
-	newest->rtt = rtt;
+	loss_newest(peer, class, sent, now);
 }
 
 /*
@@ -88,14 +95,7 @@ static void loss_count(struct dmanic_peer *peer, struct dmanic_tx *tx,
 	dmanic_peer_degrade(peer, now);
 }
 
-/**
- * dmanic_loss_damaged() - a frame came, and is to be sent again
- * @peer: to whom
- * @class: of its stream
- * @index: of the sent; flying
- * @now: time
- */
-void dmanic_loss_damaged(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
+static void loss_again(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 {
 	struct dmanic_tx *tx = &peer->tx[class];
 	struct dmanic_sent *sent = dmanic_sent_at(tx, index);
@@ -106,6 +106,19 @@ void dmanic_loss_damaged(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 	dmanic_sent_move(tx, index, DMANIC_SENT_LOST);
 	dmanic_rate_lost(peer, sent->units);
 	dmanic_peer_stats(peer)->lost++;
+}
+
+/**
+ * dmanic_loss_damaged() - a frame came, and is to be sent again
+ * @peer: to whom
+ * @class: of its stream
+ * @index: of the sent; flying
+ * @now: time
+ */
+void dmanic_loss_damaged(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
+{
+	loss_newest(peer, class, dmanic_sent_at(&peer->tx[class], index), now);
+	loss_again(peer, class, index, now);
 }
 
 /**
@@ -120,7 +133,7 @@ void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 	const struct dmanic_sent *sent = dmanic_sent_at(&peer->tx[class], index);
 
 	peer->path.cut_lost |= sent->cut && sent->time > peer->path.since;
-	dmanic_loss_damaged(peer, class, index, now);
+	loss_again(peer, class, index, now);
 }
 
 /* How much later than it should a frame may come */

@@ -39,13 +39,18 @@ static struct dmanic_xfer *put(u32 i, u64 length, u64 offset)
 /* ---- payload checksums ---- */
 
 /* What the other side has to say arrives, and time passes */
-static void answered(void)
+static void answered_in(u64 ns)
 {
 	while (pair[1].nr_sent) {
 		pair_deliver(1, 0);
 		pair_drop(1, 0);
 	}
-	pair_wait(PAIR_MS);
+	pair_wait(ns);
+}
+
+static void answered(void)
+{
+	answered_in(PAIR_MS);
 }
 
 TEST(damage__corrupt_payload_is_not_placed)
@@ -87,6 +92,38 @@ TEST(damage__corruption_is_no_sign_of_a_queue)
 	EXPECT_EQ(pair[0].completed, 20);
 	EXPECT_EQ(pair[0].peer->rate.loss, 0);
 	EXPECT(pair[0].peer->rate.window >= window);
+	pair_end();
+}
+
+/*
+ * What is damaged is sent again and again. That it comes tells what was lost before it:
+ * else nobody would look, for there is no time-out where something comes.
+ */
+TEST(damage__keeps_no_lost_frame_from_being_sent_again)
+{
+	u32 firsts = 0, turn;
+	bool first;
+
+	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
+	put(0, 2600, 0);
+	for (turn = 0; turn < 50 && !pair[0].completed; turn++) {
+		pair_pump(0);
+		while (pair[0].nr_sent) {
+			first = pair[0].sent[0].length > 1400;
+			firsts += first;
+			/* The first three times the first, and until it came the second */
+			if (firsts <= 4)
+				pair[0].sent[0].bytes[pair[0].sent[0].length - 1] ^= 1;
+			if (!first || firsts != 4)
+				pair_deliver(0, 0);
+			pair_drop(0, 0);
+		}
+		answered_in(PAIR_MS / 20);
+	}
+	EXPECT_EQ(pair[0].host.stats.timeouts, 0);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, 0);
+	EXPECT(turn < 20);
 	pair_end();
 }
 

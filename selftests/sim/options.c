@@ -17,13 +17,15 @@ static const struct option {
 	size_t offset;
 	size_t bytes;
 	u64 least;
+	u64 most;	/* 0: of its type */
 } options[] = {
-#define OPTION_FROM(field, least)						\
+#define OPTION_RANGE(field, least, most)					\
 	{ #field, offsetof(struct sim_config, field),				\
-	  sizeof(((struct sim_config *)0)->field), least }
-#define OPTION(field)	OPTION_FROM(field, 0)
+	  sizeof(((struct sim_config *)0)->field), least, most }
+#define OPTION_FROM(field, least)	OPTION_RANGE(field, least, 0)
+#define OPTION(field)			OPTION_RANGE(field, 0, 0)
 	OPTION(seed), OPTION_FROM(nodes, 2), OPTION_FROM(peers, 1), OPTION_FROM(flows, 1),
-	OPTION_FROM(depth, 1), OPTION_FROM(operations, 1), OPTION(bytes), OPTION(fixed),
+	OPTION_RANGE(depth, 1, SIM_DEPTH), OPTION_FROM(operations, 1), OPTION(bytes), OPTION(fixed),
 	OPTION_FROM(mtu, DMANIC_WIRE_MTU_MIN), OPTION(super),
 	OPTION(crc), OPTION(key), OPTION(budget), OPTION(target_ns), OPTION(rto_ns),
 	OPTION(latency_ns), OPTION(jitter_ns), OPTION(rate), OPTION(cable), OPTION(queue),
@@ -86,7 +88,10 @@ bool sim_option_set(struct sim_config *config, const char *option, const char *t
 	for (i = 0; i < OPTIONS; i++) {
 		if (strncmp(option, "--", 2) || strcmp(options[i].name, option + 2))
 			continue;
-		most = options[i].bytes == sizeof(bool) ? 1 : ~0ULL >> (64 - 8 * options[i].bytes);
+		most = options[i].most;
+		if (!most)
+			most = options[i].bytes == sizeof(bool) ? 1 :
+			       ~0ULL >> (64 - 8 * options[i].bytes);
 		if (!sim_number(option, text, options[i].least, most, &value))
 			return false;
 		option_put(config, &options[i], value);

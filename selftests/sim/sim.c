@@ -89,6 +89,17 @@ static struct sim_config faults(struct sim_config config)
 	return config;
 }
 
+/* Of what takes many frames, in sizes that change, the memory changes, too */
+static struct sim_config changes(struct sim_config config)
+{
+	config = faults(config);
+	config.bytes = 100000;
+	config.operations /= 10;
+	config.bursts = 0;
+	config.change = 20;
+	return config;
+}
+
 static struct sim_config deaths(struct sim_config config)
 {
 	config = faults(config);
@@ -382,7 +393,7 @@ static const struct {
 	int (*measure)(struct sim_config config);
 } scenarios[] = {
 	{ "clean", clean, NULL }, { "faults", faults, NULL }, { "deaths", deaths, NULL },
-	{ "keyed", keyed, NULL }, { "tiny", tiny, NULL }, { "over", over, NULL },
+	{ "changes", changes, NULL }, { "keyed", keyed, NULL }, { "tiny", tiny, NULL }, { "over", over, NULL },
 	{ "thousand", thousand, NULL }, { "million", million, NULL },
 	{ "loss", clean, loss }, { "incast", clean, incast },
 	{ "bursts", clean, bursts }, { "shallow", clean, shallow }, { "gigabit", clean, gigabit },
@@ -462,7 +473,7 @@ static int check_replays(struct sim_config config)
 static int check(struct sim_config config)
 {
 	static const char *const names[] = {
-		"clean", "faults", "deaths", "keyed", "tiny", "over", "replays", "loss", "incast",
+		"clean", "faults", "changes", "deaths", "keyed", "tiny", "over", "replays", "loss", "incast",
 		"bursts", "shallow", "gigabit",
 	};
 	int failed = 0, bad;

@@ -4,6 +4,7 @@
  *
  * Events are a heap by time, then by number: so the same seed gives the same run.
  */
+#include <linux/minmax.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -388,7 +389,8 @@ static void world_resize(void *arg)
 {
 	struct sim_node *node = arg;
 	struct sim_peer *peer;
-	u32 mtu = 600 + sim_random() % (sim.config.mtu - 599);
+	u32 low = min(600U, sim.config.mtu);
+	u32 mtu = low + sim_random() % (sim.config.mtu - low + 1);
 
 	dmanic_host_set_mtu(&node->host, mtu, sim.config.key ? 0 : sim.config.super);
 	for (peer = node->peers; peer; peer = peer->next) {
