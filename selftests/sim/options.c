@@ -25,7 +25,7 @@ static const struct option {
 #define OPTION_FROM(field, least)	OPTION_RANGE(field, least, 0)
 #define OPTION(field)			OPTION_RANGE(field, 0, 0)
 	OPTION(seed), OPTION_FROM(nodes, 2), OPTION_FROM(peers, 1), OPTION_FROM(flows, 1),
-	OPTION_RANGE(depth, 1, SIM_DEPTH), OPTION_FROM(operations, 1), 
+	OPTION_RANGE(depth, 1, SIM_DEPTH), OPTION_FROM(operations, 1),
 	OPTION_RANGE(bytes, 0, 1U << 20), OPTION(fixed),
 	OPTION_FROM(mtu, DMANIC_WIRE_MTU_MIN + DMANIC_WIRE_AUTH_BYTES), OPTION(super),
 	OPTION(crc), OPTION(key), OPTION(budget), OPTION(target_ns), OPTION(rto_ns),
