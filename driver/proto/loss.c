@@ -95,6 +95,7 @@ static void loss_count(struct dmanic_peer *peer, struct dmanic_tx *tx,
 	dmanic_peer_degrade(peer, now);
 }
 
+/* For a time-out, or what came damaged: it goes once more */
 static void loss_again(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 {
 	struct dmanic_tx *tx = &peer->tx[class];

@@ -22,6 +22,7 @@ FIXTURE_SETUP(dma_removal)
 
 FIXTURE_TEARDOWN(dma_removal)
 {
+	put_text(ENGINE_MODE, "auto");
 }
 
 static void dma_start(struct dma_removal_self *self)
@@ -210,6 +211,7 @@ TEST_F_TIMEOUT(dma_removal, engine_is_unbound_while_its_fabric_is_deleted, 120)
 	ASSERT_EQ(put_text(ENGINE_MODE, "always"), 0);
 	for (round = 0; round < 20; round++) {
 		fabric_make(&self->own, "a", 2, NULL);
+		ASSERT_EQ(engine_in_use(), 1);
 		leave.after_us = round * 200;
 		ASSERT_EQ(pthread_create(&thread, NULL, unbind_thread, &leave), 0);
 		pthread_barrier_wait(&leave.both);
@@ -218,7 +220,6 @@ TEST_F_TIMEOUT(dma_removal, engine_is_unbound_while_its_fabric_is_deleted, 120)
 		ASSERT_EQ(leave.ret, 0);
 		ASSERT_EQ(put_text(ENGINE_DRIVER "bind", "fake_dma"), 0);
 	}
-	ASSERT_EQ(put_text(ENGINE_MODE, "auto"), 0);
 	pthread_barrier_destroy(&leave.both);
 	EXPECT_EQ(engine_in_use(), 0);
 	EXPECT_EQ(engine_unload(), 0);

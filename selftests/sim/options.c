@@ -108,8 +108,10 @@ void sim_options_print(void)
 
 	for (i = 0; i < OPTIONS; i++) {
 		column += printf("%s--%s", column ? " " : "\t", options[i].name);
-		if (column > 70)
-			column = 0 * printf("\n");
+		if (column > 70) {
+			printf("\n");
+			column = 0;
+		}
 	}
 	printf("\n");
 }
