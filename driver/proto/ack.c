@@ -433,13 +433,17 @@ static void ack_changed(struct dmanic_peer *peer, u8 class, u64 seq)
 		dmanic_xfer_changed(peer, extent->xfer);
 }
 
-/* Its payload is not what it was when it was sent; @seq: from where on, of that */
-static void ack_corrupt_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 seq, u64 now)
+/*
+ * Its payload is not what it was when it was sent; @seq: from where on, of that. Return:
+ * as dmanic_loss_damaged()
+ */
+static bool ack_corrupt_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 seq, u64 now)
 {
 	struct dmanic_sent *sent = dmanic_sent_at(&peer->tx[class], index);
+	bool told;
 
 	sent->excused = true;
-	dmanic_loss_damaged(peer, class, index, now);
+	told = dmanic_loss_damaged(peer, class, index, now);
 	/* It did come: there is no queue too long, and others on the way have no part in it */
 	dmanic_rate_found(peer, sent->units);
 	sent->counted = false;
@@ -447,11 +451,12 @@ static void ack_corrupt_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 
 		sent->alone = true;
 	else
 		ack_changed(peer, class, seq);
+	return told;
 }
 
 /*
  * A frame arrived, and was dropped: all that it had is sent again. Return: whether any was
- * on its way.
+ * on its way, and told what was lost before it.
  */
 static bool ack_corrupt(struct dmanic_peer *peer, u8 class,
 			const struct dmanic_ack_stream *stream, u64 now)
@@ -474,8 +479,7 @@ static bool ack_corrupt(struct dmanic_peer *peer, u8 class,
 			break;
 		if (sent->state != DMANIC_SENT_FLYING)
 			continue;
-		ack_corrupt_sent(peer, class, index, max(first, sent->seq), now);
-		some = true;
+		some |= ack_corrupt_sent(peer, class, index, max(first, sent->seq), now);
 	}
 	return some;
 }

@@ -193,7 +193,7 @@ void dmanic_loss_detect(struct dmanic_peer *peer, u64 now);
 u64 dmanic_loss_deadline(const struct dmanic_peer *peer);
 void dmanic_loss_timer(struct dmanic_peer *peer, u64 now);
 void dmanic_loss_mark(struct dmanic_peer *peer, u8 class, u32 index, u64 now);
-void dmanic_loss_damaged(struct dmanic_peer *peer, u8 class, u32 index, u64 now);
+bool dmanic_loss_damaged(struct dmanic_peer *peer, u8 class, u32 index, u64 now);
 
 /* rate.c */
 void dmanic_rate_reset(struct dmanic_peer *peer);

@@ -35,8 +35,8 @@ static void loss_cut(struct dmanic_peer *peer, const struct dmanic_sent *sent, u
 	peer->path.cut_lost = false;
 }
 
-/* What was sent before it, and did not arrive, is late */
-static void loss_newest(struct dmanic_peer *peer, u8 class, const struct dmanic_sent *sent,
+/* What was sent before it, and did not arrive, is late. Return: whether it can tell */
+static bool loss_newest(struct dmanic_peer *peer, u8 class, const struct dmanic_sent *sent,
 			u64 now)
 {
 	struct dmanic_newest *newest = &peer->newest[class];
@@ -44,13 +44,14 @@ static void loss_newest(struct dmanic_peer *peer, u8 class, const struct dmanic_
 
 	/* Sooner than possible: it was the frame before that arrived */
 	if (sent->again && rtt < peer->rate.rtt_min)
-		return;
+		return false;
 	if (sent->time < newest->time ||
 	    (sent->time == newest->time && sent->seq < newest->seq))
-		return;
+		return true;
 	newest->time = sent->time;
 	newest->seq = sent->seq;
 	newest->rtt = rtt;
+	return true;
 }
 
 /**
@@ -115,11 +116,18 @@ static void loss_again(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
  * @class: of its stream
  * @index: of the sent; flying
  * @now: time
+ *
+ * Return: whether that told of what was sent before it. Else a time-out has to.
  */
-void dmanic_loss_damaged(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
+bool dmanic_loss_damaged(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 {
-	loss_newest(peer, class, dmanic_sent_at(&peer->tx[class], index), now);
+	const struct dmanic_sent *sent = dmanic_sent_at(&peer->tx[class], index);
+	bool told = loss_newest(peer, class, sent, now);
+
+	if (sent->cut)
+		peer->path.cuts_lost = 0;
 	loss_again(peer, class, index, now);
+	return told;
 }
 
 /**

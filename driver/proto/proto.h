@@ -852,7 +852,8 @@ struct dmanic_peer_path {
  * @ack_seen: number of the newest ACK that came
  * @rate: see there
  * @backoff: time-outs in a row
- * @progress: when something was acknowledged, or sent into silence, or timed out
+ * @progress: when something was acknowledged, or came damaged, or was sent into silence,
+ *	or timed out
  * @moved: when something was acknowledged, or sent with nothing unacknowledged
  * @reached: since the last time-out it has said that something came
  * @unreached: weight of time-outs in a row that it answered, see loss_reach()

@@ -365,12 +365,16 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 	    (end > rx->got.next && end - rx->got.next > DMANIC_REACH))
 		return DMANIC_DROP_WINDOW;
 	drop = receive_payload(peer, frame, head);
-	if (drop == DMANIC_DROP_CORRUPT)
-		receive_corrupt(peer, class, data.seq, end, now, answer);
-	if (drop)
+	if (drop && drop != DMANIC_DROP_CORRUPT)
 		return drop;
 	peer->echo = data.stamp;
 	peer->echo_at = now;
+	if (drop) {
+		receive_corrupt(peer, class, data.seq, end, now, answer);
+		/* It did come: who sent it is to know how long that takes */
+		peer->ack_units += head->payload_length + head->head_length;
+		return drop;
+	}
 	ranges = rx->got.nr;
 	next = rx->got.next;
 	rx->work = DMANIC_WORK;

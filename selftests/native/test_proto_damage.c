@@ -16,7 +16,7 @@
 static u8 source[PAIR_MEMORY];
 static struct dmanic_xfer xfer[20];
 
-static void begin_with(u32 features)
+static void begin_apart(u32 features)
 {
 	struct dmanic_proto_config config = {
 		.features = features, .mtu = 1500, .super = 65535,
@@ -26,6 +26,11 @@ static void begin_with(u32 features)
 	for (i = 0; i < sizeof(source); i++)
 		source[i] = i * 7 + i / 256;
 	pair_begin_with(config);
+}
+
+static void begin_with(u32 features)
+{
+	begin_apart(features);
 	pair_connect();
 }
 
@@ -99,20 +104,20 @@ TEST(damage__corruption_is_no_sign_of_a_queue)
  * What is damaged is sent again and again. That it comes tells what was lost before it:
  * else nobody would look, for there is no time-out where something comes.
  */
-TEST(damage__keeps_no_lost_frame_from_being_sent_again)
+static void lost_before_damaged(void)
 {
 	u32 firsts = 0, turn;
-	bool first;
+	bool first, data;
 
-	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
 	put(0, 2600, 0);
 	for (turn = 0; turn < 50 && !pair[0].completed; turn++) {
 		pair_pump(0);
 		while (pair[0].nr_sent) {
-			first = pair[0].sent[0].length > 1400;
+			data = pair_type(0, 0) == DMANIC_WIRE_DATA;
+			first = data && pair[0].sent[0].length > 1400;
 			firsts += first;
 			/* The first three times the first, and until it came the second */
-			if (firsts <= 4)
+			if (data && firsts <= 4)
 				pair[0].sent[0].bytes[pair[0].sent[0].length - 1] ^= 1;
 			if (!first || firsts != 4)
 				pair_deliver(0, 0);
@@ -124,6 +129,74 @@ TEST(damage__keeps_no_lost_frame_from_being_sent_again)
 	EXPECT_EQ(pair[0].completed, 1);
 	EXPECT_EQ(xfer[0].status, 0);
 	EXPECT(turn < 20);
+	pair_end();
+}
+
+TEST(damage__keeps_no_lost_frame_from_being_sent_again)
+{
+	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
+	lost_before_damaged();
+}
+
+TEST(damage__keeps_none_before_anything_else_came)
+{
+	begin_apart(DMANIC_WIRE_PAYLOAD_CRC);
+	lost_before_damaged();
+}
+
+TEST(damage__keeps_none_where_a_round_trip_took_longer_before)
+{
+	u32 turn;
+
+	begin_apart(DMANIC_WIRE_PAYLOAD_CRC);
+	put(1, 100, 0);
+	for (turn = 0; turn < 20 && !pair[0].completed; turn++) {
+		pair_pump(0);
+		while (pair[0].nr_sent) {
+			pair_deliver(0, 0);
+			pair_drop(0, 0);
+		}
+		pair_now += PAIR_MS;
+		answered();
+	}
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT(pair[0].peer->rate.rtt_min >= PAIR_MS);
+	pair[0].completed = 0;
+	lost_before_damaged();
+}
+
+/* Of what is sent again it may be the frame before that came: when, nobody knows */
+TEST(damage__told_without_its_time_holds_off_no_time_out)
+{
+	struct dmanic_ack ack = { .window = 10000, .mtu = 1500 };
+	struct dmanic_ack_stream *stream = &ack.stream[DMANIC_BULK];
+	u8 bytes[1024];
+	u32 length;
+
+	begin_apart(DMANIC_WIRE_PAYLOAD_CRC);
+	put(0, 2600, 0);
+	for (ack.number = 1000; ack.number < 2000; ack.number++) {
+		if (pair[0].host.stats.timeouts)
+			break;
+		pair_pump(0);
+		while (pair[0].nr_sent) {
+			if (pair_type(0, 0) != DMANIC_WIRE_DATA)
+				pair_deliver(0, 0);
+			pair_drop(0, 0);
+		}
+		answered_in(PAIR_MS / 20);
+		if (!pair[0].peer->tx[DMANIC_BULK].next)
+			continue;
+		ack.held = U32_MAX;
+		stream->corrupt = 1500;
+		stream->corrupt_units = 1000;
+		length = dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack);
+		pair_feed(0, pair[1].address, bytes, length);
+	}
+	EXPECT_EQ(pair[0].host.stats.dropped[DMANIC_DROP_BAD], 0);
+	EXPECT(pair[0].host.stats.acks_received > 50);
+	EXPECT_EQ(pair[0].host.stats.timeouts, 1);
+	EXPECT(ack.number < 1300);
 	pair_end();
 }
 
@@ -322,6 +395,33 @@ TEST(damage__of_cut_frames_does_not_degrade)
 		EXPECT_EQ(xfer[0].status, 0);
 	}
 	EXPECT(pair[1].host.stats.dropped[DMANIC_DROP_CORRUPT] > 20);
+	EXPECT_EQ(pair[0].event, 0);
+	EXPECT_EQ(pair[0].peer->super, 65535);
+	pair_end();
+}
+
+/* Nor then when of each one piece is lost, and goes uncut the next time */
+TEST(damage__of_cut_frames_outweighs_that_some_are_lost)
+{
+	u32 i, tries, piece;
+
+	begin_with(DMANIC_WIRE_PAYLOAD_CRC);
+	for (i = 0; i < 20; i++) {
+		put(0, 20000, 0);
+		for (tries = 0; tries < 1000 && pair[0].completed == i; tries++) {
+			pair_pump(0);
+			for (piece = 0; pair[0].nr_sent; piece++, pair_drop(0, 0)) {
+				if (!tries && !piece)
+					continue;
+				if (!tries)
+					pair[0].sent[0].bytes[pair[0].sent[0].length - 1] ^= 1;
+				pair_deliver(0, 0);
+			}
+			answered_in(PAIR_MS / 50);
+		}
+		EXPECT_EQ(pair[0].completed, i + 1);
+		EXPECT_EQ(xfer[0].status, 0);
+	}
 	EXPECT_EQ(pair[0].event, 0);
 	EXPECT_EQ(pair[0].peer->super, 65535);
 	pair_end();
