@@ -405,9 +405,7 @@ static enum dmanic_drop host_connected(struct dmanic_host *host,
 	*found = peer;
 	if (peer->state == DMANIC_PEER_PAIRED)
 		dmanic_handshake_open(peer, now);
-	peer->heard = now;
-	peer->asked = 0;
-	peer->waiting = dmanic_peer_wants(peer) ? now : DMANIC_NEVER;
+	dmanic_peer_heard(peer, now);
 	switch (head->type) {
 	case DMANIC_WIRE_PROBE:
 		peer->ack_now = true;

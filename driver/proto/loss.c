@@ -205,10 +205,8 @@ static u64 loss_tail_at(const struct dmanic_peer *peer)
 
 static u64 loss_timeout_at(const struct dmanic_peer *peer)
 {
-	u64 dead = dmanic_peer_config(peer)->dead_ns, rto = dmanic_rate_rto(peer);
-	u64 most = max(min(rto, dead / 2), dead / 8);
-
-	return peer->progress + min(rto << peer->backoff, most);
+	return peer->progress +
+	       dmanic_peer_backoff(peer, dmanic_rate_rto(peer), peer->backoff);
 }
 
 static bool loss_flying(const struct dmanic_peer *peer)

@@ -553,6 +553,7 @@ void dmanic_peer_unsent(struct dmanic_peer *peer, const struct dmanic_out *out, 
 	if (!next_back(peer, out, true, now) || now < peer->unsent_until)
 		return;
 	wait = max(peer->rate.srtt, dmanic_peer_config(peer)->ack_ns);
-	peer->unsent_until = now + (wait << min(peer->unsent, NEXT_UNSENT_MAX));
+	peer->unsent_until = now + dmanic_peer_backoff(peer, wait,
+						       min(peer->unsent, NEXT_UNSENT_MAX));
 	peer->unsent++;
 }

@@ -168,7 +168,7 @@ void dmanic_peer_set_mtu(struct dmanic_peer *peer)
 	bool anew = ends != path->ends || path_link_super(peer, ends) != path->ends_super;
 
 	/* It cannot know otherwise before it has lost some */
-	if (config->mtu < peer->own_mtu && peer->state == DMANIC_PEER_OPEN)
+	if (config->mtu < peer->own_mtu && peer->state >= DMANIC_PEER_PAIRED)
 		peer->ack_now = true;
 	peer->own_mtu = config->mtu;
 	peer->mtu = min(ends, path->most);
@@ -183,6 +183,7 @@ void dmanic_peer_set_mtu(struct dmanic_peer *peer)
 	if (anew) {
 		path->hope = true;
 		path->vain = 0;
+		path->cuts_lost = 0;
 		path_restored(peer);
 	}
 	if (!anew && mtu == peer->mtu && super == peer->super)
@@ -259,6 +260,15 @@ static void path_rest(struct dmanic_peer *peer, u64 now)
 static void path_longer(struct dmanic_peer *peer)
 {
 	path_test(peer, min(2 * peer->mtu, path_mtu(peer)), false);
+}
+
+/* As long frames arrive: those that are to be cut. What is due then is not put off */
+static void path_cuts(struct dmanic_peer *peer)
+{
+	u64 later = peer->path.later;
+
+	path_test(peer, peer->mtu, true);
+	peer->path.later = later;
 }
 
 /* It is time for one that is to be cut, or for a longer one */
@@ -502,7 +512,7 @@ enum dmanic_drop dmanic_path_tested(struct dmanic_peer *peer,
 	if (path_raises(peer))
 		path_raised(peer, now);
 	else if (!path->cuts && (peer->super > peer->mtu || path_unproven(peer)))
-		path_test(peer, peer->mtu, true);
+		path_cuts(peer);
 	else
 		path->carried = tested.length;
 	if (number == path->number)

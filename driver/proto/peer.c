@@ -393,11 +393,62 @@ static void peer_died(struct dmanic_peer *peer)
 	dmanic_peer_env(peer)->event(peer, DMANIC_PEER_LOST);
 }
 
+/**
+ * dmanic_peer_backoff() - for how long to let a peer be, when that was in vain some times
+ * @peer: it
+ * @time: the first time, in nanoseconds
+ * @times: how often since
+ *
+ * Return: nanoseconds; it is asked some times before it is dead, unless a round trip takes
+ * so long.
+ */
+u64 dmanic_peer_backoff(const struct dmanic_peer *peer, u64 time, u32 times)
+{
+	u64 dead = dmanic_peer_config(peer)->dead_ns;
+
+	return min(time << times, max(min(time, dead / 2), dead / PEER_PROBES));
+}
+
 /* A time that was to pass since @since, and has: a bit of it is left again */
 static void peer_again(u64 *since, u64 limit, u64 left, u64 now)
 {
 	if (*since + limit <= now + left)
 		*since = now + left - limit;
+}
+
+/* This node was not there for as long as the other side may be silent: neither is dead yet */
+static void peer_was_away(struct dmanic_peer *peer, u64 now)
+{
+	u64 limit = PEER_STUCK * dmanic_peer_config(peer)->dead_ns;
+	u64 left = dmanic_peer_config(peer)->dead_ns / PEER_PROBES;
+	u32 class;
+
+	peer_again(&peer->moved, limit, left, now);
+	for (class = 0; class < DMANIC_CLASSES; class++)
+		if (peer->tx[class].late_since != DMANIC_NEVER)
+			peer_again(&peer->tx[class].late_since, limit, left, now);
+}
+
+/* It waits, and has heard nothing for as long as nobody is silent who lives */
+static bool peer_silence(const struct dmanic_peer *peer, u64 now)
+{
+	return peer->waiting != DMANIC_NEVER &&
+	       max(peer->heard, peer->waiting) + dmanic_peer_config(peer)->dead_ns <= now;
+}
+
+/**
+ * dmanic_peer_heard() - a frame of the connection came
+ * @peer: from whom
+ * @now: time
+ */
+void dmanic_peer_heard(struct dmanic_peer *peer, u64 now)
+{
+	/* Where time had been looked at it would have been asked, or be dead */
+	if (peer_silence(peer, now))
+		peer_was_away(peer, now);
+	peer->heard = now;
+	peer->asked = 0;
+	peer->waiting = dmanic_peer_wants(peer) ? now : DMANIC_NEVER;
 }
 
 /*
@@ -408,7 +459,6 @@ static bool peer_is_dead(struct dmanic_peer *peer, u64 now)
 {
 	u64 limit = dmanic_peer_config(peer)->dead_ns;
 	u64 left = limit / PEER_PROBES, again = now - limit + left;
-	u32 class;
 
 	if (peer_dead_at(peer) > now)
 		return false;
@@ -423,13 +473,9 @@ static bool peer_is_dead(struct dmanic_peer *peer, u64 now)
 		return true;
 	if (peer->doubted && peer->heard < peer->doubted && peer->doubted + limit / 2 <= now) {
 		peer_again(&peer->doubted, limit / 2, left, now);
-	} else if (max(peer->heard, peer->waiting) + limit <= now) {
+	} else if (peer_silence(peer, now)) {
 		peer->waiting = again;
-		peer_again(&peer->moved, PEER_STUCK * limit, left, now);
-		for (class = 0; class < DMANIC_CLASSES; class++)
-			if (peer->tx[class].late_since != DMANIC_NEVER)
-				peer_again(&peer->tx[class].late_since, PEER_STUCK * limit,
-					   left, now);
+		peer_was_away(peer, now);
 	} else {
 		return true;
 	}

@@ -114,9 +114,10 @@ static void rate_judge(struct dmanic_peer *peer)
 	u64 target = dmanic_peer_config(peer)->target_ns;
 	struct dmanic_rate *rate = &peer->rate;
 	u64 delay = rate->round_delay, queue;
+	bool any = rate->round_acked + rate->round_lost;
 	u32 sample = rate_loss(rate);
 
-	if (rate->round_acked + rate->round_lost)
+	if (any)
 		rate->loss = (15 * rate->loss + sample) / 16;
 	/* What was the shortest may have been of a period that is over */
 	queue = delay == DMANIC_NEVER || delay < rate->rtt_min ? 0 : delay - rate->rtt_min;
@@ -128,8 +129,8 @@ static void rate_judge(struct dmanic_peer *peer)
 		rate->window -= rate->window * min((queue - target) * 100 / delay, 50ULL) /
 				100;
 		rate->start = false;
-	} else if (rate->loss > RATE_LOSS_BAD ||
-		   (rate->loss > RATE_LOSS_MAX && queue > target / 4)) {
+	} else if (any && (rate->loss > RATE_LOSS_BAD ||
+			   (rate->loss > RATE_LOSS_MAX && queue > target / 4))) {
 		rate->window = min(rate->window,
 				   rate->round_acked + rate_floor(peer));
 		rate->start = false;

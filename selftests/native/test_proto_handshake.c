@@ -551,6 +551,29 @@ TEST(handshake__nobody_is_dead_who_could_not_be_heard)
 	pair_end();
 }
 
+/* Nor if that is looked at first, and tells nothing of what was lost */
+TEST(handshake__nobody_is_dead_who_is_heard_before_time_is_looked_at)
+{
+	u8 bytes[DMANIC_WIRE_HEAD_MAX];
+	u32 length;
+
+	pair_begin();
+	pair_connect();
+	put(0, &xfer[0]);
+	pair_pump(0);
+	while (pair[0].nr_sent)
+		pair_drop(0, 0);
+	pair_now += 9000 * PAIR_MS;
+	length = dmanic_probe_encode(bytes, pair[0].peer->local_tag);
+	pair_feed(0, pair[1].address, bytes, length);
+	dmanic_peer_timer(pair[0].peer, pair_now);
+	EXPECT_EQ(pair[0].completed, 0);
+	pair_run(PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	pair_end();
+}
+
 /* This node had no CPU for long: time alone does not tell that nobody answers */
 TEST(handshake__nobody_is_dead_who_was_not_asked)
 {

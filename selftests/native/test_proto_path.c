@@ -722,19 +722,51 @@ TEST(path__ends_that_alternate_get_few_tests)
 }
 
 /* A device that drops something now and then does not put off what is due */
-TEST(path__doubts_put_nothing_off)
+static void doubts(u32 super)
 {
 	u32 i;
 
-	begin(1500);
-	ends(9000, 9000);
-	pass(10000 * PAIR_MS, 1500, true);
+	begin_with(1500, max(super, 1500U));
+	ends(9000, max(super, 9000U));
+	pass(20000 * PAIR_MS, 1500, true);
 	EXPECT_EQ(pair[0].peer->mtu, 1125);
 	for (i = 0; i < 12; i++) {
 		dmanic_path_doubt(pair[0].peer);
 		pass(5000 * PAIR_MS, 9000, true);
 	}
 	EXPECT_EQ(pair[0].peer->mtu, 9000);
+	pair_end();
+}
+
+TEST(path__doubts_put_nothing_off)
+{
+	doubts(0);
+	doubts(65535);
+}
+
+/* Who hears of a connection last has been told what the first takes: not any more */
+TEST(path__end_gets_shorter_before_it_is_open)
+{
+	struct dmanic_proto_config config = { .mtu = 9000, .super = 9000 };
+
+	pair_begin_with(config);
+	put(0, 1000, 0);
+	pair_pump(0);
+	while (pair[0].peer->state != DMANIC_PEER_PAIRED && pair[0].nr_sent) {
+		pair_deliver(0, 0);
+		pair_drop(0, 0);
+		while (pair[1].nr_sent) {
+			pair_deliver(1, 0);
+			pair_drop(1, 0);
+		}
+	}
+	ASSERT_EQ(pair[0].peer->state, DMANIC_PEER_PAIRED);
+	dmanic_host_set_mtu(&pair[0].host, 1500, 1500);
+	dmanic_peer_set_mtu(pair[0].peer);
+	pass(10000 * PAIR_MS, 1500, true);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(pair[1].event, 0);
+	EXPECT_EQ(pair[1].peer->mtu, 1500);
 	pair_end();
 }
 

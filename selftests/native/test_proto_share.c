@@ -751,6 +751,58 @@ TEST(share__device_that_takes_nothing)
 	pair_end();
 }
 
+/* However long a round trip takes: it is asked before it is dead */
+TEST(share__device_that_takes_nothing_is_soon_asked_again)
+{
+	const u64 trip = 150 * PAIR_MS, most = 250 * PAIR_MS;
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+	u32 tries = 0;
+
+	begin();
+	pair[0].peer->rate.srtt = trip;
+	put(0, 1000, 0);
+	while (tries < 12) {
+		while (dmanic_peer_next(pair[0].peer, pair_now, &out)) {
+			if (!out.units)
+				continue;
+			tries++;
+			dmanic_peer_unsent(pair[0].peer, &out, pair_now);
+			EXPECT(pair[0].peer->unsent_until - pair_now >= trip);
+			EXPECT(pair[0].peer->unsent_until - pair_now <= most);
+		}
+		pair_now = max(pair[0].peer->unsent_until, pair_now + 1000);
+	}
+	pair_end();
+}
+
+/* What nobody sent, nobody lost */
+TEST(share__round_of_nothing_shrinks_no_window)
+{
+	struct dmanic_ack ack = { .number = 1000, .window = 1000000, .mtu = 1500 };
+	struct dmanic_rate *rate;
+	u8 bytes[1024];
+	u32 length;
+
+	begin();
+	rate = &pair[0].peer->rate;
+	rate->loss = 1000;
+	rate->start = false;
+	rate->srtt = 1000;
+	rate->round = 0;
+	rate->round_acked = 0;
+	rate->round_lost = 0;
+	rate->window = 100000;
+	ack.held = U32_MAX;
+	ack.stream[DMANIC_BULK].next = pair[0].peer->tx[DMANIC_BULK].una;
+	ack.stream[DMANIC_URGENT].next = pair[0].peer->tx[DMANIC_URGENT].una;
+	length = dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack);
+	pair_feed(0, pair[1].address, bytes, length);
+	EXPECT(rate->round > 0);
+	EXPECT_EQ(rate->window, 100000);
+	pair_end();
+}
+
 /* A frame is late from when it left, not from when the device did not take it */
 TEST(share__device_that_takes_something_again)
 {
