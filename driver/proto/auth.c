@@ -43,7 +43,8 @@ void dmanic_host_set_key(struct dmanic_host *host, const struct dmanic_key *key,
 	auth->on = key;
 	auth->id = key ? id : 0;
 	auth->key = key ? *key : (struct dmanic_key) {};
-	auth->salt = host->env->random(host);
+	auth->salt.word[0] = host->env->random(host);
+	auth->salt.word[1] = host->env->random(host);
 	auth->guesses.left = AUTH_GUESSES;
 	/* What is older was of this node before it started */
 	auth->rival = host->config.incarnation;
@@ -61,9 +62,13 @@ void dmanic_host_set_key(struct dmanic_host *host, const struct dmanic_key *key,
  */
 u32 dmanic_auth_stranger(const struct dmanic_host *host, u64 from)
 {
-	u64 mixed = (from ^ host->auth.salt) * 0x9e3779b97f4a7c15ULL;
+	struct dmanic_mac mac;
 
-	return host->auth.on ? (u32)(mixed >> 32) % DMANIC_STRANGERS : 0;
+	if (!host->auth.on)
+		return 0;
+	dmanic_mac_begin(&mac, &host->auth.salt, DMANIC_MAC_STRANGER);
+	dmanic_mac_add_word(&mac, from);
+	return dmanic_mac_end(&mac) % DMANIC_STRANGERS;
 }
 
 /**

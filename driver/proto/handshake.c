@@ -134,6 +134,7 @@ void dmanic_handshake_begin(struct dmanic_peer *peer, u64 now)
 	/* Also when the other side has begun: then its time counts from now on */
 	peer->since = now;
 	peer->asked = 0;
+	peer->spared = false;
 	peer->refused = 0;
 	peer->hello_now = true;
 }
@@ -143,7 +144,7 @@ static void handshake_again(struct dmanic_peer *peer, u64 now)
 {
 	u64 wait = peer->hello_wait;
 
-	peer->asked++;
+	dmanic_peer_asked(peer, now);
 	peer->hello_now = false;
 	peer->hello_at = now + wait + dmanic_peer_env(peer)->random(peer->host) % (wait / 4);
 	peer->hello_wait = min(2 * wait, max(dmanic_peer_config(peer)->dead_ns / 8,
@@ -193,8 +194,12 @@ bool dmanic_handshake_next(struct dmanic_peer *peer, u64 now, struct dmanic_out 
 		return true;
 	}
 	if (peer->hello_now && seeks && !dmanic_host_may_seek(peer->host, now)) {
-		handshake_wait(peer, now);
-	} else if (peer->hello_now) {
+		/* Where it was it may be asked, however many others are looked for */
+		seeks = false;
+		if (peer->address == DMANIC_EVERYBODY)
+			handshake_wait(peer, now);
+	}
+	if (peer->hello_now) {
 		handshake_again(peer, now);
 		peer->init_now = peer->address != DMANIC_EVERYBODY;
 		if (seeks) {
@@ -309,6 +314,7 @@ void dmanic_handshake_open(struct dmanic_peer *peer, u64 now)
 	peer->state = DMANIC_PEER_OPEN;
 	peer->since = now;
 	peer->asked = 0;
+	peer->spared = false;
 	peer->hello_now = false;
 	peer->init_now = false;
 	peer->hello_at = DMANIC_NEVER;

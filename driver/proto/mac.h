@@ -25,6 +25,7 @@ struct dmanic_key {
 /* What is hashed, its first word: the same bytes of another kind have another sum */
 #define DMANIC_MAC_HEAD		1ULL
 #define DMANIC_MAC_PAYLOAD	2ULL
+#define DMANIC_MAC_STRANGER	3ULL
 
 /**
  * struct dmanic_mac_state - four words that are mixed with each eight bytes

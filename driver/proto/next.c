@@ -426,7 +426,7 @@ static bool next_open(struct dmanic_peer *peer, u64 now, struct dmanic_out *out)
 	if (peer->probe_now) {
 		peer->probe_now = false;
 		peer->probed = now;
-		peer->asked++;
+		dmanic_peer_asked(peer, now);
 		dmanic_peer_wait(peer, now);
 		out->head_length = dmanic_probe_encode(out->head, peer->remote_tag);
 		return true;

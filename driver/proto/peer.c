@@ -163,6 +163,8 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->probed = 0;
 	peer->heard = 0;
 	peer->asked = 0;
+	peer->asked_at = 0;
+	peer->spared = false;
 	peer->probe_now = false;
 	peer->ack_now = false;
 	peer->ack_at = DMANIC_NEVER;
@@ -287,11 +289,13 @@ bool dmanic_peer_silent(const struct dmanic_peer *peer, u64 now)
  * @peer: it
  * @now: time
  *
- * Return: true when it is open, and neither side waits for anything.
+ * Return: true when neither side waits for anything, or it has not said yet that it knows
+ * of the connection, and nobody here wants that.
  */
 bool dmanic_peer_quiet(const struct dmanic_peer *peer, u64 now)
 {
-	return dmanic_peer_silent(peer, now) && !peer->nr_replies && !dmanic_xfer_any(peer);
+	return (peer->state == DMANIC_PEER_PAIRED || dmanic_peer_silent(peer, now)) &&
+	       !peer->nr_replies && !dmanic_xfer_any(peer);
 }
 
 /**
@@ -350,7 +354,7 @@ static u64 peer_probe_at(const struct dmanic_peer *peer)
 
 	if (peer->state != DMANIC_PEER_OPEN)
 		return DMANIC_NEVER;
-	if (peer->waiting != DMANIC_NEVER)
+	if (peer->waiting != DMANIC_NEVER && dmanic_peer_wants(peer))
 		return max(last, peer->waiting) + config->dead_ns / PEER_PROBES;
 	return config->idle_ns == DMANIC_NEVER ? DMANIC_NEVER : last + config->idle_ns;
 }
@@ -419,8 +423,7 @@ static void peer_again(u64 *since, u64 limit, u64 left, u64 now)
 /* This node was not there for as long as the other side may be silent: neither is dead yet */
 static void peer_was_away(struct dmanic_peer *peer, u64 now)
 {
-	u64 limit = PEER_STUCK * dmanic_peer_config(peer)->dead_ns;
-	u64 left = dmanic_peer_config(peer)->dead_ns / PEER_PROBES;
+	u64 left = dmanic_peer_config(peer)->dead_ns, limit = PEER_STUCK * left;
 	u32 class;
 
 	peer_again(&peer->moved, limit, left, now);
@@ -437,6 +440,31 @@ static bool peer_silence(const struct dmanic_peer *peer, u64 now)
 }
 
 /**
+ * dmanic_peer_asked() - it is asked whether it is there, or for a connection
+ * @peer: it
+ * @now: time
+ */
+void dmanic_peer_asked(struct dmanic_peer *peer, u64 now)
+{
+	peer->asked++;
+	peer->asked_at = now;
+}
+
+/* It was asked often enough, and there was always somebody who would have heard it */
+static bool peer_was_asked(struct dmanic_peer *peer, u64 now)
+{
+	u64 often = max(peer->hello_wait, dmanic_peer_config(peer)->dead_ns / PEER_PROBES);
+
+	if (peer->asked < PEER_ASKED)
+		return false;
+	if (peer->spared || now - peer->asked_at <= 2 * often)
+		return true;
+	peer->spared = true;
+	peer->asked = 0;
+	return false;
+}
+
+/**
  * dmanic_peer_heard() - a frame of the connection came
  * @peer: from whom
  * @now: time
@@ -448,6 +476,7 @@ void dmanic_peer_heard(struct dmanic_peer *peer, u64 now)
 		peer_was_away(peer, now);
 	peer->heard = now;
 	peer->asked = 0;
+	peer->spared = false;
 	peer->waiting = dmanic_peer_wants(peer) ? now : DMANIC_NEVER;
 }
 
@@ -462,14 +491,14 @@ static bool peer_is_dead(struct dmanic_peer *peer, u64 now)
 
 	if (peer_dead_at(peer) > now)
 		return false;
-	if (peer->asked >= PEER_ASKED)
+	if (peer_was_asked(peer, now))
 		return true;
 	if (dmanic_handshake_asks(peer) || peer->state == DMANIC_PEER_PAIRED) {
 		peer->since = again;
 		peer->hello_now = true;
 		return false;
 	}
-	if (peer->state != DMANIC_PEER_OPEN || peer->waiting == DMANIC_NEVER)
+	if (peer->state != DMANIC_PEER_OPEN)
 		return true;
 	if (peer->doubted && peer->heard < peer->doubted && peer->doubted + limit / 2 <= now) {
 		peer_again(&peer->doubted, limit / 2, left, now);

@@ -667,7 +667,7 @@ struct dmanic_allowance {
  * @key: it; nobody is told
  * @counter: of our last frame that was of no connection
  * @rival: of the last frame of who has our node id, or what is older than ours
- * @salt: which senders are a group of strangers: nobody can know
+ * @salt: which senders are a group of strangers: by a hash with this key, so nobody can know
  * @guesses: frames not made with the key, of who is not connected
  */
 struct dmanic_auth {
@@ -676,7 +676,7 @@ struct dmanic_auth {
 	struct dmanic_key key;
 	u64 counter;
 	u64 rival;
-	u64 salt;
+	struct dmanic_key salt;
 	struct dmanic_allowance guesses;
 };
 
@@ -843,6 +843,8 @@ struct dmanic_peer_path {
  * @probed: when a PROBE went out
  * @asked: PROBEs since something came; before there is a connection, how often it was
  *	asked for
+ * @asked_at: when the last of these was
+ * @spared: nobody had looked for answers meanwhile: it was asked anew, and is not once more
  * @probe_now: send one at once
  * @tx: sending ends
  * @rx: receiving ends
@@ -925,6 +927,8 @@ struct dmanic_peer {
 	u64 waiting;
 	u64 probed;
 	u32 asked;
+	bool spared;
+	u64 asked_at;
 	bool probe_now;
 	struct dmanic_tx tx[DMANIC_CLASSES];
 	struct dmanic_rx rx[DMANIC_CLASSES];

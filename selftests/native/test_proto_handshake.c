@@ -505,8 +505,8 @@ TEST(handshake__frames_to_an_attempt_that_went_on_are_lost)
 	pair_end();
 }
 
-/* Nor is who was doubted, and asked once, before this node had no CPU */
-TEST(handshake__doubt_does_not_end_while_nobody_looks)
+/* Nor is who was doubted, and asked once or not even that, before this node had no CPU */
+static void doubt_while_nobody_looks(bool asked)
 {
 	struct dmanic_hello hello = forged();
 	u8 bytes[1024];
@@ -517,7 +517,8 @@ TEST(handshake__doubt_does_not_end_while_nobody_looks)
 	pair_run(100 * PAIR_MS);
 	length = dmanic_hello_encode(bytes, DMANIC_WIRE_INIT, 0, 0, &hello);
 	pair_feed(1, 666, bytes, length);
-	pair_pump(1);
+	if (asked)
+		pair_pump(1);
 	pair_now += 1100 * PAIR_MS;
 	dmanic_peer_timer(pair[1].peer, pair_now);
 	EXPECT_EQ(pair[1].peer->state, DMANIC_PEER_OPEN);
@@ -530,6 +531,12 @@ TEST(handshake__doubt_does_not_end_while_nobody_looks)
 	pair_wait(1500 * PAIR_MS);
 	EXPECT(pair[1].peer->state != DMANIC_PEER_OPEN);
 	pair_end();
+}
+
+TEST(handshake__doubt_does_not_end_while_nobody_looks)
+{
+	doubt_while_nobody_looks(true);
+	doubt_while_nobody_looks(false);
 }
 
 /* However long: what has arrived meanwhile is looked at before anybody is given up */
@@ -571,6 +578,78 @@ TEST(handshake__nobody_is_dead_who_is_heard_before_time_is_looked_at)
 	pair_run(PAIR_MS);
 	EXPECT_EQ(pair[0].completed, 1);
 	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	pair_end();
+}
+
+/* Nor who was asked often, when something was lost, and answered while nobody looked */
+TEST(handshake__nobody_is_dead_whose_answers_nobody_looked_at)
+{
+	pair_begin();
+	pair_connect();
+	put(0, &xfer[0]);
+	pair_wait(400 * PAIR_MS);
+	EXPECT(pair[0].peer->asked >= 4);
+	while (pair[0].nr_sent) {
+		pair_deliver(0, 0);
+		pair_drop(0, 0);
+	}
+	pair_now += 2100 * PAIR_MS;
+	dmanic_peer_timer(pair[0].peer, pair_now);
+	EXPECT_EQ(pair[0].completed, 0);
+	pair_settle();
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	pair_end();
+}
+
+/* But that is no reason to wait for ever: it is asked anew, and then it is dead */
+TEST(handshake__who_is_dead_while_nobody_looks_is_given_up)
+{
+	u64 begin;
+
+	pair_begin();
+	pair_connect();
+	put(0, &xfer[0]);
+	pair_wait(400 * PAIR_MS);
+	pair_now += 2100 * PAIR_MS;
+	dmanic_peer_timer(pair[0].peer, pair_now);
+	EXPECT_EQ(pair[0].completed, 0);
+	begin = pair_now;
+	/* Always late */
+	while (!pair[0].completed && pair_now - begin < 20000 * PAIR_MS) {
+		pair_now += 600 * PAIR_MS;
+		dmanic_peer_timer(pair[0].peer, pair_now);
+		pair_pump(0);
+	}
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	EXPECT(pair_now - begin <= 3000 * PAIR_MS);
+	pair_end();
+}
+
+/* What was awaited has come: it is asked again as soon as who is idle is */
+TEST(handshake__who_waits_no_more_is_idle)
+{
+	struct dmanic_proto_config config = {
+		.mtu = 1500, .super = 9000, .dead_ns = 60000 * PAIR_MS,
+	};
+	u64 begin;
+
+	pair_begin_with(config);
+	pair_connect();
+	pair_run(3000 * PAIR_MS);
+	put(0, &xfer[0]);
+	pair_settle();
+	ASSERT_EQ(pair[0].completed, 1);
+	begin = pair_now;
+	while (!pair[0].nr_sent && pair_now - begin < 30000 * PAIR_MS) {
+		pair_now = max(dmanic_peer_deadline(pair[0].peer), pair_now + 1);
+		dmanic_peer_timer(pair[0].peer, pair_now);
+		pair_pump(0);
+	}
+	ASSERT_EQ(pair[0].nr_sent, 1);
+	EXPECT_EQ(pair_type(0, 0), DMANIC_WIRE_PROBE);
+	EXPECT(pair_now - begin <= 1000 * PAIR_MS);
 	pair_end();
 }
 

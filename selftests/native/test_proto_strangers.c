@@ -10,6 +10,8 @@
  * Sources: driver/proto/receive.c driver/proto/later.c driver/proto/reply.c driver/proto/ack.c
  * Sources: driver/proto/loss.c driver/proto/path.c driver/proto/rate.c
  */
+#include "driver/proto/internal.h"
+
 #include "proto_pair.h"
 #include "unit.h"
 
@@ -147,6 +149,72 @@ static u32 seek(struct dmanic_peer *peer[SOUGHT], u64 until)
 }
 
 /* They are all asked for, one after the other, and no more than the network should bear */
+/* Who is where he was is found, however many others are looked for */
+TEST(strangers__who_is_known_is_asked_while_many_are_sought)
+{
+	u32 i;
+
+	pair_begin();
+	pair[0].peer->address = pair[1].address;
+	put(0, &xfer[0]);
+	pair_pump(0);
+	ASSERT_EQ(pair[0].nr_sent, 1);
+	pair_drop(0, 0);
+	for (i = 0; i < 100; i++) {
+		while (dmanic_host_may_seek(&pair[0].host, pair_now))
+			;
+		pair_now += PAIR_MS / 4;
+		dmanic_peer_timer(pair[0].peer, pair_now);
+		pair_pump(0);
+	}
+	for (i = 0; i < pair[0].nr_sent; i++)
+		EXPECT_EQ(pair_type(0, i), DMANIC_WIRE_INIT);
+	EXPECT(pair[0].nr_sent >= 1);
+	pair_end();
+}
+
+/* Some hold on to what they have begun: where others want their places they are the first */
+TEST(strangers__who_does_not_open_a_connection_keeps_no_place)
+{
+	struct dmanic_hello hello = {
+		.node = 0, .to = 1, .incarnation = 1, .tag = 99, .mtu = 1500,
+		.operations = 1, .version_min = 1, .version_max = 1, .window = 1000,
+	};
+	u32 length;
+
+	pair_begin();
+	length = dmanic_hello_encode(bytes, DMANIC_WIRE_INIT, 0, 0, &hello);
+	pair_feed(1, 666, bytes, length);
+	length = dmanic_hello_encode(bytes, DMANIC_WIRE_ANSWER, 0, pair[1].peer->local_tag,
+				     &hello);
+	pair_feed(1, 666, bytes, length);
+	ASSERT_EQ(pair[1].peer->state, DMANIC_PEER_PAIRED);
+	EXPECT(dmanic_peer_quiet(pair[1].peer, pair_now));
+	put(1, &xfer[0]);
+	EXPECT(!dmanic_peer_quiet(pair[1].peer, pair_now));
+	pair_end();
+}
+
+/* Whatever differs between two addresses: whether they share their answers nobody knows */
+TEST(strangers__groups_are_of_whole_addresses)
+{
+	u32 bit, salt, same;
+
+	pair_keyed = true;
+	pair_begin();
+	pair_keyed = false;
+	for (bit = 0; bit < 48; bit++) {
+		for (salt = same = 0; salt < 1000; salt++) {
+			pair[0].host.auth.salt.word[0] = pair_random(&pair[0].host);
+			same += dmanic_auth_stranger(&pair[0].host, 0x123456789abcULL) ==
+				dmanic_auth_stranger(&pair[0].host,
+						     0x123456789abcULL ^ 1ULL << bit);
+		}
+		EXPECT(same > 0 && same < 100);
+	}
+	pair_end();
+}
+
 TEST(strangers__who_seeks_many_does_not_flood)
 {
 	static struct dmanic_xfer asks[SOUGHT];
