@@ -698,7 +698,7 @@ TEST(stream__late_timer_is_not_silence_of_the_peer)
 	EXPECT_EQ(xfer[0].status, 0);
 	/* A peer that is really silent is given up all the same */
 	put(1, 1000, 0);
-	for (i = 0; i < 8 && pair[0].completed < 2; i++) {
+	for (i = 0; i < 12 && pair[0].completed < 2; i++) {
 		pair_now += 1000 * PAIR_MS;
 		dmanic_peer_timer(pair[0].peer, pair_now);
 		pair_pump(0);
