@@ -305,6 +305,16 @@ static bool ack_possible(const struct dmanic_peer *peer, const struct dmanic_ack
 	return true;
 }
 
+/* It answers, and took something: no time-out is due, nor is a frame too long */
+static void ack_progress(struct dmanic_peer *peer, u64 now)
+{
+	peer->progress = now;
+	peer->backoff = 0;
+	peer->unreached = 0;
+	peer->unsent = 0;
+	peer->tail_probed = false;
+}
+
 static u32 ack_sent(struct dmanic_peer *peer, u8 class, u32 index, u64 now)
 {
 	struct dmanic_tx *tx = &peer->tx[class];
@@ -346,19 +356,19 @@ static u32 ack_run(struct dmanic_peer *peer, u8 class, u32 index, u64 to, u64 no
 }
 
 /*
- * Of a frame that was cut something arrived, from @from on, and not what is before.
+ * Of a frame that was cut something arrived, @from to @to, and not what is before. Is that
+ * all that is missing, it alone is sent again.
  * @again: there is such a part before that one
  */
-static void ack_part(struct dmanic_peer *peer, u8 class, u32 index, u64 from, bool again,
-		     u64 now)
+static void ack_part(struct dmanic_peer *peer, u8 class, u32 index, u64 from, u64 to,
+		     bool again, u64 now)
 {
 	struct dmanic_sent *sent = dmanic_sent_at(&peer->tx[class], index), part;
-	u32 before = sent->until;
 
 	if (sent->state == DMANIC_SENT_ACKED)
 		return;
-	sent->until = again ? 0 : from - sent->seq;
-	if (again || sent->until == before)
+	sent->until = again || to < sent->seq + sent->units ? 0 : from - sent->seq;
+	if (again)
 		return;
 	part = *sent;
 	part.seq = from;
@@ -384,7 +394,9 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 		/* Part of a frame is something, too, when nothing else gets there */
 		if (stream->next > tx->una) {
 			peer->moved = now;
-			peer->backoff = 0;
+			ack_progress(peer, now);
+			if (tx->sent_head != tx->sent_tail)
+				dmanic_sent_at(tx, tx->sent_head)->times = 0;
 		}
 		tx->una = stream->next;
 		tx->reject = max(tx->reject, stream->reject);
@@ -399,7 +411,7 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 			index = tx->sent_head;
 		}
 		if (index != tx->sent_tail && dmanic_sent_at(tx, index)->seq < from) {
-			ack_part(peer, class, index, from, index == parted, now);
+			ack_part(peer, class, index, from, to, index == parted, now);
 			parted = index++;
 		}
 		units += ack_run(peer, class, index, to, now);
@@ -543,13 +555,8 @@ enum dmanic_drop dmanic_ack_receive(struct dmanic_peer *peer, const struct dmani
 		dmanic_xfer_late(peer, class, peer->rx[class].got.next != next, now);
 	}
 	/* What is damaged did arrive, and is sent again at once: nobody waits in vain */
-	if (units || corrupt) {
-		peer->progress = now;
-		peer->backoff = 0;
-		peer->unreached = 0;
-		peer->unsent = 0;
-		peer->tail_probed = false;
-	}
+	if (units || corrupt)
+		ack_progress(peer, now);
 	if (units)
 		peer->moved = now;
 	dmanic_rate_round(peer, units, now);

@@ -11,6 +11,8 @@
 
 #define DMANIC_NONE	0xffffffffU	/* no index */
 /* What is done at most of one frame; what is left comes again. See later.c */
+/* Blocks in one extent, and in a frame: to gather and to place each of them is work */
+#define DMANIC_BLOCKS	1024U
 #ifndef DMANIC_WORK
 #define DMANIC_WORK	32768U
 #endif
@@ -92,6 +94,7 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 void dmanic_receive_retry(struct dmanic_peer *peer, u8 class, u64 now);
 
 /* later.c */
+bool dmanic_later_any(struct dmanic_rx *rx);
 bool dmanic_later_place(struct dmanic_peer *peer, u8 class,
 			const struct dmanic_record *record, u64 seq, u32 skip,
 			const struct dmanic_frame *frame, u32 at, u32 *length, u32 *status);

@@ -33,6 +33,19 @@ static void later_forget(struct dmanic_rx *rx)
 	rx->nr_later = kept;
 }
 
+/**
+ * dmanic_later_any() - is something noted that is behind a hole
+ * @rx: of the stream
+ *
+ * Return: true if so.
+ */
+bool dmanic_later_any(struct dmanic_rx *rx)
+{
+	if (rx->nr_later)
+		later_forget(rx);
+	return rx->nr_later;
+}
+
 /* Byte @position of an operation: where it is, and how many follow it there */
 static u64 later_address(const struct dmanic_record *record, u64 position, u64 *run)
 {
@@ -225,14 +238,12 @@ bool dmanic_later_place(struct dmanic_peer *peer, u8 class,
 {
 	struct dmanic_rx *rx = &peer->rx[class];
 	u64 first = later_position(record) + skip;
-	bool beyond;
+	bool any = dmanic_later_any(rx), beyond;
 
-	if (rx->nr_later)
-		later_forget(rx);
 	beyond = *length && seq > dmanic_ranges_reach(&rx->got);
 	if (beyond && !later_room(rx, seq, record, first))
 		return false;
-	if (rx->nr_later && *length)
+	if (any && *length)
 		*status = later_place(peer, rx, record, seq + *length, skip, frame, at,
 				      length);
 	else

@@ -46,7 +46,7 @@ static bool loss_newest(struct dmanic_peer *peer, u8 class, const struct dmanic_
 	if (sent->again && rtt < peer->rate.rtt_min)
 		return false;
 	if (sent->time < newest->time ||
-	    (sent->time == newest->time && sent->seq < newest->seq))
+	    (sent->time == newest->time && sent->seq <= newest->seq))
 		return true;
 	newest->time = sent->time;
 	newest->seq = sent->seq;

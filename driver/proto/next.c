@@ -154,7 +154,7 @@ static bool next_fill(struct next *next)
 	struct dmanic_tx *tx = &peer->tx[next->class];
 	struct dmanic_extent *extent;
 	struct dmanic_record record;
-	u32 skip, units, size;
+	u32 skip, units, size, blocks = 0;
 
 	while (next->records < DMANIC_WIRE_RECORDS && next_unit(next)) {
 		if (next->records &&
@@ -164,6 +164,11 @@ static bool next_fill(struct next *next)
 		skip = next->end - extent->seq;
 		units = min_t(u64, extent->units - skip, next->limit - next->end);
 		dmanic_tx_record(extent, skip, units, &record);
+		if (record.type == DMANIC_RECORD_STRIDED)
+			blocks += record.length / record.block + 1;
+		/* More than that the other side may not place of one frame */
+		if (next->records && blocks > DMANIC_BLOCKS)
+			break;
 		size = dmanic_record_size(record.type);
 		if (next->at + size > DMANIC_WIRE_HEAD_MAX)
 			break;

@@ -152,7 +152,7 @@ static enum dmanic_drop receive_write(struct dmanic_peer *peer, u8 class,
 	if (reply && reply->refused)
 		return DMANIC_DROP_NONE;
 	/* Of several pieces some may be placed before one is refused, which has to be told */
-	if ((record->type == DMANIC_RECORD_STRIDED || peer->rx[class].nr_later) &&
+	if ((record->type == DMANIC_RECORD_STRIDED || dmanic_later_any(&peer->rx[class])) &&
 	    dmanic_reply_busy(peer, record->op))
 		return DMANIC_DROP_ROOM;
 	if (!dmanic_later_place(peer, class, record, seq, skip, frame, at, length, &status))
@@ -388,6 +388,6 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 	if (rx->got.next != next)
 		dmanic_xfer_reached(peer, class);
 	dmanic_xfer_late(peer, class, rx->got.next != next, now);
-	receive_ack(peer, head, !fresh || rx->got.nr != ranges, now);
+	receive_ack(peer, head, !fresh || !room || rx->got.nr != ranges, now);
 	return DMANIC_DROP_NONE;
 }

@@ -17,8 +17,6 @@
 #define XFER_SHARE_PART		4U
 /* With less than this part of the ids free, the other side is told at once of those */
 #define XFER_SCARCE		8U
-/* Blocks in one extent: to gather and to place each of them is work */
-#define XFER_BLOCKS		1024U
 /* So many may end in a row before they had a place: each may have looked at a list */
 #define XFER_ENDED		64U
 
@@ -259,7 +257,7 @@ static u32 xfer_enter_data(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u
 	else if (xfer->block)
 		type = DMANIC_RECORD_STRIDED;
 	if (xfer->block)
-		left = min(left, (u64)xfer->block * XFER_BLOCKS);
+		left = min(left, (u64)xfer->block * DMANIC_BLOCKS);
 	units = min_t(u64, left, most);
 	if (xfer->blocks && xfer->length) {
 		units = dmanic_peer_env(peer)->cut(xfer, xfer->entered, units, &offset,

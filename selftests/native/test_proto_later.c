@@ -196,6 +196,65 @@ TEST(later__work_of_a_frame_is_bounded)
 	pair_end();
 }
 
+/* Who takes a frame in many parts has answered each time: it is neither dead nor too long */
+TEST(later__what_is_taken_in_parts_needs_no_time_out)
+{
+	static u8 bytes[8192];
+	static struct dmanic_xfer small[200];
+	u32 i;
+
+	begin((struct dmanic_proto_config) { .mtu = 9000 });
+	xfer[0] = pair_write(bytes, sizeof(bytes), 0);
+	xfer[0].block = 8;
+	xfer[0].stride = 16;
+	pair_submit(0, &xfer[0]);
+	pair_pump(0);
+	ASSERT_EQ(pair[0].nr_sent, 1);
+	for (i = 0; i < 200; i++) {
+		small[i] = pair_write(source[1], 1, 20000 + i * 8);
+		pair_submit(0, &small[i]);
+	}
+	pair_pump(0);
+	pair_drop(0, 0);
+	while (pair[0].nr_sent) {
+		pair_deliver(0, 0);
+		pair_drop(0, 0);
+	}
+	pair_run(100 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 201);
+	EXPECT_EQ(pair[0].host.stats.timeouts, 0);
+	EXPECT(!dmanic_peer_degraded(pair[0].peer));
+	EXPECT_EQ(pair[0].peer->mtu, 9000);
+	pair_end();
+}
+
+/* However short blocks are: nothing of a frame is left when nothing was lost */
+TEST(later__blocks_of_a_frame_are_placed_at_once)
+{
+	static u8 bytes[8192];
+	u64 *next;
+	u32 block;
+
+	for (block = 1; block <= 16; block *= 2) {
+		begin((struct dmanic_proto_config) { .mtu = 9000 });
+		next = &pair[1].peer->rx[DMANIC_BULK].got.next;
+		xfer[0] = pair_write(bytes, sizeof(bytes), 0);
+		xfer[0].block = block;
+		xfer[0].stride = 2 * block;
+		pair_submit(0, &xfer[0]);
+		pair_pump(0);
+		while (pair[0].nr_sent) {
+			pair_deliver(0, 0);
+			pair_drop(0, 0);
+		}
+		EXPECT_EQ(*next, pair[0].peer->tx[DMANIC_BULK].next);
+		EXPECT_EQ(pair[1].host.stats.dropped[DMANIC_DROP_ROOM], 0);
+		pair_run(PAIR_MS);
+		EXPECT_EQ(pair[0].completed, 1);
+		pair_end();
+	}
+}
+
 /* Blocks that a READ asked for: of what comes only so many are placed as there is work left */
 TEST(later__work_of_an_answer_is_bounded)
 {

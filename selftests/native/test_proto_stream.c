@@ -10,6 +10,8 @@
  * Sources: driver/proto/receive.c driver/proto/later.c driver/proto/reply.c driver/proto/ack.c
  * Sources: driver/proto/loss.c driver/proto/path.c driver/proto/rate.c
  */
+#include "driver/proto/internal.h"
+
 #include "proto_pair.h"
 #include "unit.h"
 
@@ -678,6 +680,45 @@ TEST(stream__device_that_drops)
 	EXPECT_EQ(pair[0].host.stats.timeouts, 0);
 	pair_end();
 }
+
+/* Noted as one, as nothing was lost for long: of that its end may be missing, too */
+TEST(stream__large_frame_that_lost_its_end_goes_again)
+{
+	struct dmanic_proto_config config = { .mtu = 1500, .super = 65535 };
+	u64 first, begun;
+	u32 i;
+
+	fill();
+	pair_begin_with(config);
+	pair_connect();
+	for (i = 0; i < 100; i++) {
+		put(0, 60000, 0);
+		pair_run(PAIR_MS);
+	}
+	ASSERT_EQ(pair[0].completed, 100);
+	ASSERT(dmanic_rate_clean(pair[0].peer));
+	pair_run(10 * PAIR_MS);
+	put(0, 30000, 0);
+	pair_pump(0);
+	ASSERT(pair[0].nr_sent > 10);
+	first = pair[0].host.stats.lost;
+	begun = pair_now;
+	for (i = 0; pair[0].nr_sent; i++) {
+		/* One in the middle, and the last */
+		if (i != 3 && pair[0].nr_sent > 1)
+			pair_deliver(0, 0);
+		pair_drop(0, 0);
+	}
+	do {
+		pair_settle();
+	} while (pair[0].completed < 101 && pair_tick(begun + 100 * PAIR_MS));
+	EXPECT_EQ(pair[0].completed, 101);
+	EXPECT(pair[0].host.stats.lost > first);
+	EXPECT_EQ(pair[0].host.stats.tail_probes, 0);
+	EXPECT_EQ(pair[0].host.stats.timeouts, 0);
+	pair_end();
+}
+
 /* This node had no CPU for longer than a peer may be silent: its answer is there */
 TEST(stream__late_timer_is_not_silence_of_the_peer)
 {
