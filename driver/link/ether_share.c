@@ -9,6 +9,9 @@
  * Places are few. One user may use most of them at once, not all. What he has used and
  * another node keeps alive counts as his, too, when there is no place left.
  */
+#include <linux/sched/user.h>
+#include <linux/uidgid.h>
+
 #include "ether.h"
 
 static struct ether_share *share_of(const struct ether_peer *ep,
@@ -17,6 +20,12 @@ static struct ether_share *share_of(const struct ether_peer *ep,
 	struct ether_user *user = account->link;
 
 	return &user->share[ep->index];
+}
+
+/* The same for who comes again; one for each share */
+static u64 share_owner(const struct dmanic_account *account, unsigned int share)
+{
+	return (u64)__kuid_val(account->user->uid) << 8 | (share + 1);
 }
 
 /**
@@ -62,8 +71,11 @@ void dmanic_ether_share_get(struct ether_peer *ep, const struct dmanic_account *
 
 	lockdep_assert_held(&ep->en->lock);
 	if (!share->asking.share) {
-		for (i = 0; i < DMANIC_CLASSES; i++)
+		for (i = 0; i < DMANIC_CLASSES; i++) {
 			dmanic_share_init(&share->of[i]);
+			dmanic_share_adopt(&ep->peer, &share->of[i],
+					   share_owner(account, i));
+		}
 		dmanic_flow_init(&share->asking, &share->of[DMANIC_URGENT]);
 	}
 	user->nr_uses++;

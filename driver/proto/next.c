@@ -516,6 +516,10 @@ static bool next_back(struct dmanic_peer *peer, const struct dmanic_out *out, bo
 		sent = dmanic_sent_at(tx, index);
 		if (sent->seq >= out->seq + out->units)
 			break;
+		/* Of one that is being sent again: from there on */
+		if (sent->state == DMANIC_SENT_LOST)
+			sent->resent = min_t(u64, sent->resent,
+					     out->seq > sent->seq ? out->seq - sent->seq : 0);
 		if (sent->state != DMANIC_SENT_FLYING)
 			continue;
 		if (dropped) {

@@ -200,7 +200,6 @@ struct dmanic_lookup {
  * @id: its name on the wire, once it has begun
  * @begun: has @id
  * @whole: all of it has a place
- * @failed: refused by the other side; what is left of it is not sent
  * @entered: bytes that have a place
  * @extents: in the ring
  */
@@ -231,7 +230,6 @@ struct dmanic_xfer {
 	u32 id;
 	bool begun;
 	bool whole;
-	bool failed;
 	u64 entered;
 	u32 extents;
 };
@@ -246,6 +244,7 @@ struct dmanic_xfer {
  * @turn: in tx->turns while there are any
  * @asking: ids of READs, ATOMICs and LOOKUPs of them
  * @sending: of the others, those with an id that want more places in the stream
+ * @owner: whose it is, see dmanic_share_adopt(); 0: nobody's
  *
  * An id may be in use after its transfer has ended: dmanic_share_end() before it goes.
  */
@@ -257,6 +256,7 @@ struct dmanic_share {
 	struct list_head turn;
 	u32 asking;
 	u32 sending;
+	u64 owner;
 };
 
 /**
@@ -276,6 +276,7 @@ struct dmanic_flow {
  * @late: in tx->late while nothing but @until is waited for
  * @xfer: whose, or NULL when it was given up or completed
  * @share: whose; NULL: that has ended
+ * @owner: of the share that has; 0: nobody
  * @until: our receiving end must get here: refusals may be before; and what is
  *	owed to the id was, so that the other side will learn that it may be
  *	used again
@@ -284,13 +285,14 @@ struct dmanic_flow {
  * @extents: in the ring
  * @class: of its stream
  * @used: it is
- * @asks: READ, ATOMIC
+ * @asks: READ, ATOMIC, LOOKUP
  * @answered: it was
  */
 struct dmanic_slot {
 	struct list_head late;
 	struct dmanic_xfer *xfer;
 	struct dmanic_share *share;
+	u64 owner;
 	u64 until;
 	u64 left;
 	u32 id;
@@ -1021,6 +1023,7 @@ bool dmanic_peer_degraded(const struct dmanic_peer *peer);
 
 /* share.c */
 void dmanic_share_init(struct dmanic_share *share);
+void dmanic_share_adopt(struct dmanic_peer *peer, struct dmanic_share *share, u64 owner);
 void dmanic_share_end(struct dmanic_peer *peer, struct dmanic_share *share);
 void dmanic_flow_init(struct dmanic_flow *flow, struct dmanic_share *share);
 

@@ -23,6 +23,31 @@ void dmanic_share_init(struct dmanic_share *share)
 	INIT_LIST_HEAD(&share->turn);
 	share->asking = 0;
 	share->sending = 0;
+	share->owner = 0;
+}
+
+/**
+ * dmanic_share_adopt() - it is of somebody who may have been here before
+ * @peer: whose
+ * @share: it; new
+ * @owner: who; not 0
+ *
+ * Ids of what he gave up count as his: else who leaves and comes again would get all of
+ * them, one part after the other, until the last answer to what he gave up is there.
+ */
+void dmanic_share_adopt(struct dmanic_peer *peer, struct dmanic_share *share, u64 owner)
+{
+	struct dmanic_slot *slot;
+	u32 i;
+
+	share->owner = owner;
+	for (i = 0; i < dmanic_peer_config(peer)->operations; i++) {
+		slot = &peer->slot[i];
+		if (!slot->used || slot->share || slot->owner != owner)
+			continue;
+		slot->share = share;
+		share->asking++;
+	}
 }
 
 /**
@@ -38,6 +63,7 @@ void dmanic_share_end(struct dmanic_peer *peer, struct dmanic_share *share)
 		if (!peer->slot[i].used || peer->slot[i].share != share)
 			continue;
 		peer->slot[i].share = NULL;
+		peer->slot[i].owner = share->owner;
 		share->asking--;
 	}
 }

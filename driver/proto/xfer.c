@@ -45,7 +45,6 @@ void dmanic_peer_submit(struct dmanic_peer *peer, struct dmanic_flow *flow,
 	xfer->result = 0;
 	xfer->begun = false;
 	xfer->whole = false;
-	xfer->failed = false;
 	xfer->entered = 0;
 	xfer->extents = 0;
 	dmanic_flow_add(&peer->tx[xfer->class], flow, xfer);
@@ -106,6 +105,7 @@ static bool xfer_begin(struct dmanic_peer *peer, struct dmanic_xfer *xfer)
 	slot->asks = dmanic_xfer_asks(xfer);
 	/* All others outlive their share */
 	slot->share = slot->asks ? xfer->flow->share : NULL;
+	slot->owner = 0;
 	if (slot->share)
 		slot->share->asking++;
 	slot->answered = false;
@@ -239,7 +239,6 @@ static void xfer_fail(struct dmanic_peer *peer, struct dmanic_xfer *xfer, u32 st
 {
 	if (!xfer->status)
 		xfer->status = status;
-	xfer->failed = true;
 	xfer_stop(peer, xfer);
 }
 

@@ -481,6 +481,44 @@ TEST(share__ids_outlive_it)
 	pair_end();
 }
 
+/* Nor does who leaves and comes again, and gives up what it asked for, get one part after the other */
+TEST(share__ids_of_who_comes_again_are_its_own)
+{
+	u32 round, i;
+
+	begin();
+	pair[1].peer->granted = 1500;
+	for (round = 0; round < 7; round++) {
+		dmanic_share_init(&other_share);
+		dmanic_share_adopt(pair[0].peer, &other_share, 5);
+		dmanic_flow_init(&other, &other_share);
+		for (i = 0; i < 64; i++)
+			get_by(&other, i, 60000);
+		pair_pump(0);
+		while (pair[0].nr_sent) {
+			pair_deliver(0, 0);
+			pair_drop(0, 0);
+		}
+		EXPECT_EQ(other_share.asking, 64);
+		for (i = 0; i < 64; i++)
+			if (!xfer[i].status)
+				dmanic_peer_cancel(pair[0].peer, &xfer[i],
+						   DMANIC_STATUS_CANCELLED);
+		dmanic_share_end(pair[0].peer, &other_share);
+	}
+	EXPECT_EQ(pair[0].peer->nr_free, 256 - 64);
+	/* Of others nobody notices */
+	dmanic_share_init(&other_share);
+	dmanic_share_adopt(pair[0].peer, &other_share, 6);
+	EXPECT_EQ(other_share.asking, 0);
+	dmanic_flow_init(&other, &other_share);
+	put(300, 8, 0);
+	EXPECT(xfer[300].begun || (pair_pump(0), xfer[300].begun));
+	pair_run(2000 * PAIR_MS);
+	EXPECT_EQ(pair[0].peer->nr_free, 256);
+	pair_end();
+}
+
 /* So do those of what asks for nothing; the share's memory is another's then */
 TEST(share__ids_of_writes_outlive_it)
 {
@@ -581,6 +619,50 @@ TEST(share__frame_of_what_was_taken_back)
 	EXPECT_EQ(pair[1].reads, 0);
 	pair_run(20 * PAIR_MS);
 	EXPECT_EQ(pair[1].peer->nr_replies, 0);
+	pair_end();
+}
+
+/* The next frame of data that goes out, which nobody takes */
+static void next_data_of(struct dmanic_out *out)
+{
+	u32 i;
+
+	for (i = 0; i < 100; i++) {
+		while (dmanic_peer_next(pair[0].peer, pair_now, out))
+			if (out->units)
+				return;
+		pair_now = max(dmanic_peer_deadline(pair[0].peer), pair_now + 1000);
+		dmanic_peer_timer(pair[0].peer, pair_now);
+	}
+	ASSERT(!"data");
+}
+
+/* Also of a large frame that goes again in several: from there on */
+TEST(share__part_of_a_frame_that_goes_again_comes_back)
+{
+	u8 head[DMANIC_WIRE_HEAD_MAX];
+	struct dmanic_out out = { .head = head };
+	u64 lost, seq;
+	u32 i;
+
+	begin_with((struct dmanic_proto_config){ .mtu = 1500, .super = 65535 });
+	pair[0].peer->rate.clean = 1ULL << 30;
+	put(0, 20000, 0);
+	next_data_of(&out);
+	EXPECT(out.units > 10000);
+	for (i = 0; i < 2; i++) {
+		dmanic_host_set_mtu(&pair[i].host, 1500, 1500);
+		dmanic_peer_set_mtu(pair[i].peer);
+	}
+	dmanic_peer_unsent(pair[0].peer, &out, pair_now);
+	next_data_of(&out);
+	EXPECT(out.units < 1500);
+	lost = pair[0].host.stats.lost;
+	seq = out.seq;
+	dmanic_peer_withdrawn(pair[0].peer, &out, pair_now);
+	next_data_of(&out);
+	EXPECT_EQ(out.seq, seq);
+	EXPECT_EQ(pair[0].host.stats.lost, lost);
 	pair_end();
 }
 
