@@ -94,7 +94,14 @@ enum dmanic_drop dmanic_receive_data(struct dmanic_peer *peer,
 void dmanic_receive_retry(struct dmanic_peer *peer, u8 class, u64 now);
 
 /* later.c */
-bool dmanic_later_any(struct dmanic_rx *rx);
+bool dmanic_later_some(struct dmanic_rx *rx);
+
+/* Mostly nothing is missing */
+static inline bool dmanic_later_any(struct dmanic_rx *rx)
+{
+	return rx->nr_later && dmanic_later_some(rx);
+}
+
 bool dmanic_later_place(struct dmanic_peer *peer, u8 class,
 			const struct dmanic_record *record, u64 seq, u32 skip,
 			const struct dmanic_frame *frame, u32 at, u32 *length, u32 *status);

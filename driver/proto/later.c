@@ -21,8 +21,13 @@
 /* Work of a run of bytes; of a look at what is noted it is one */
 #define LATER_RUN	8U
 
-/* What is before no hole any more */
-static void later_forget(struct dmanic_rx *rx)
+/**
+ * dmanic_later_some() - is something noted that is behind a hole yet
+ * @rx: of the stream; dmanic_later_any() asks
+ *
+ * Return: true if so. What is behind none any more is forgotten.
+ */
+bool dmanic_later_some(struct dmanic_rx *rx)
 {
 	u64 reach = dmanic_ranges_reach(&rx->got);
 	u32 i, kept = 0;
@@ -31,19 +36,7 @@ static void later_forget(struct dmanic_rx *rx)
 		if (rx->later[i].seq > reach)
 			rx->later[kept++] = rx->later[i];
 	rx->nr_later = kept;
-}
-
-/**
- * dmanic_later_any() - is something noted that is behind a hole
- * @rx: of the stream
- *
- * Return: true if so.
- */
-bool dmanic_later_any(struct dmanic_rx *rx)
-{
-	if (rx->nr_later)
-		later_forget(rx);
-	return rx->nr_later;
+	return kept;
 }
 
 /* Byte @position of an operation: where it is, and how many follow it there */

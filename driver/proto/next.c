@@ -164,11 +164,12 @@ static bool next_fill(struct next *next)
 		skip = next->end - extent->seq;
 		units = min_t(u64, extent->units - skip, next->limit - next->end);
 		dmanic_tx_record(extent, skip, units, &record);
-		if (record.type == DMANIC_RECORD_STRIDED)
-			blocks += record.length / record.block + 1;
 		/* More than that the other side may not place of one frame */
-		if (next->records && blocks > DMANIC_BLOCKS)
-			break;
+		if (record.type == DMANIC_RECORD_STRIDED) {
+			blocks += record.length / record.block + 1;
+			if (next->records && blocks > DMANIC_BLOCKS)
+				break;
+		}
 		size = dmanic_record_size(record.type);
 		if (next->at + size > DMANIC_WIRE_HEAD_MAX)
 			break;
