@@ -162,6 +162,7 @@ struct dmanic_extent *dmanic_tx_add(struct dmanic_tx *tx, u8 type, u32 units,
 struct dmanic_extent *dmanic_tx_find(struct dmanic_tx *tx, u64 seq);
 void dmanic_tx_record(const struct dmanic_extent *extent, u32 skip, u32 units,
 		      struct dmanic_record *record);
+void dmanic_tx_disown(struct dmanic_tx *tx, struct dmanic_xfer *xfer);
 void dmanic_tx_forget(struct dmanic_tx *tx, const struct dmanic_xfer *xfer);
 void dmanic_tx_retire(struct dmanic_peer *peer, u8 class);
 void dmanic_sent_add(struct dmanic_tx *tx, u64 seq, u32 units, bool cut, u64 now);

@@ -339,7 +339,7 @@ struct dmanic_reply {
  * @corrupt_all: the same, of all that were the first in turn
  * @id: of the operation
  * @xfer: whose; NULL when it was given up
- * @position: bytes into the transfer
+ * @position: bytes into the transfer; DMANIC_NEVER: it was owed, and nobody wants it any more
  * @at: for struct dmanic_source
  * @offset: into the segment
  */

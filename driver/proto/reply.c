@@ -92,6 +92,26 @@ static void reply_result(struct dmanic_peer *peer, struct dmanic_reply *reply, u
 	dmanic_peer_stats(peer)->refused++;
 }
 
+/*
+ * What is to be done has the id of something that is owed a RESULT yet: it knows what became of
+ * that, or it would not have used the id again. It may be that it cannot take the RESULT
+ * before we do this. Return: false while something else is owed, or there is no room.
+ */
+static bool reply_let_go(struct dmanic_peer *peer, u32 id)
+{
+	struct dmanic_reply *reply = &peer->reply[id & 0xffff];
+	struct dmanic_tx *tx = &peer->tx[reply->class];
+
+	if (!dmanic_reply_busy(peer, id))
+		return true;
+	if (!reply->answered || reply->reading || reply->ending || reply->xfer.flow ||
+	    !dmanic_tx_room(peer, tx))
+		return false;
+	dmanic_tx_disown(tx, &reply->xfer);
+	reply_release(peer, reply);
+	return !reply->used;
+}
+
 /**
  * dmanic_reply_refuse() - an operation of the other side fails
  * @peer: the other side
@@ -223,7 +243,7 @@ bool dmanic_reply_do(struct dmanic_peer *peer, u8 class,
 			reply_end(peer, reply);
 		return true;
 	}
-	if (dmanic_reply_busy(peer, record->op))
+	if (!reply_let_go(peer, record->op))
 		return false;
 	if (reply)
 		return true; /* of a liar */

@@ -217,6 +217,31 @@ void dmanic_tx_forget(struct dmanic_tx *tx, const struct dmanic_xfer *xfer)
 }
 
 /**
+ * dmanic_tx_disown() - what has a place is of nobody any more
+ * @tx: the stream; room for one more RESULT beside those that are kept for
+ * @xfer: whose it was
+ *
+ * Its extents become SKIPs, also what is owed to the other side.
+ */
+void dmanic_tx_disown(struct dmanic_tx *tx, struct dmanic_xfer *xfer)
+{
+	struct dmanic_extent *extent;
+	u32 i;
+
+	for (i = tx->extent_head; xfer->extents && i != tx->extent_tail; i++) {
+		extent = &tx->extent[i & tx->extent_mask];
+		if (extent->xfer != xfer)
+			continue;
+		if (dmanic_record_result(extent->type))
+			tx->results--;
+		extent->type = DMANIC_RECORD_SKIP;
+		extent->xfer = NULL;
+		extent->position = DMANIC_NEVER;
+		xfer->extents--;
+	}
+}
+
+/**
  * dmanic_tx_retire() - transfers are told what was acknowledged
  * @peer: whose
  * @class: of the stream

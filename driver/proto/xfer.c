@@ -388,6 +388,8 @@ void dmanic_xfer_retired(struct dmanic_peer *peer, u8 class,
 		dmanic_reply_retired(peer, xfer);
 		return;
 	}
+	if (extent->position == DMANIC_NEVER)
+		return;
 	slot = xfer_slot(peer, extent->id);
 	slot->extents--;
 	slot->until = max(slot->until, peer->tx[class].reject);

@@ -622,6 +622,54 @@ TEST(share__frame_of_what_was_taken_back)
 	pair_end();
 }
 
+/*
+ * Both ask for what both take back, and for more with the same ids: each one's answer stands
+ * behind a question that the other cannot do before it has that answer
+ */
+TEST(share__answers_that_nobody_wants_hold_nobody_up)
+{
+	struct dmanic_xfer *held;
+	u32 i, at;
+
+	begin_with((struct dmanic_proto_config){ .mtu = 1500, .super = 1500,
+						 .operations = 1 });
+	for (i = 0; i < 4; i++) {
+		xfer[i] = pair_write(sink, 1000, 0);
+		xfer[i].kind = DMANIC_XFER_READ;
+		pair_submit(i % 2, &xfer[i]);
+	}
+	/* Both have the questions, and then the answers; each asks again at once */
+	pair_pump(0);
+	pair_pump(1);
+	for (i = 0; i < 2; i++) {
+		pair_feed(!i, pair[i].address, pair[i].sent[0].bytes, pair[i].sent[0].length);
+		pair_drop(i, 0);
+	}
+	pair_pump(0);
+	pair_pump(1);
+	for (i = 0; i < 2; i++) {
+		ASSERT(pair[i].nr_sent > 0);
+		pair_feed(!i, pair[i].address, pair[i].sent[0].bytes, pair[i].sent[0].length);
+		pair_drop(i, 0);
+	}
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(pair[1].completed, 1);
+	pair_pump(0);
+	pair_pump(1);
+	for (i = 0; i < 2; i++) {
+		at = 0;
+		held = dmanic_peer_reading(pair[i].peer, &at);
+		ASSERT(held);
+		dmanic_peer_cancel(pair[i].peer, held, DMANIC_STATUS_NO_SEGMENT);
+	}
+	pair_run(10000 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 2);
+	EXPECT_EQ(pair[1].completed, 2);
+	for (i = 0; i < 4; i++)
+		EXPECT_EQ(xfer[i].status, 0);
+	pair_end();
+}
+
 /* The next frame of data that goes out, which nobody takes */
 static void next_data_of(struct dmanic_out *out)
 {
