@@ -395,7 +395,8 @@ static u32 ack_stream(struct dmanic_peer *peer, u8 class,
 		if (stream->next > tx->una) {
 			peer->moved = now;
 			ack_progress(peer, now);
-			if (tx->sent_head != tx->sent_tail)
+			if (tx->sent_head != tx->sent_tail &&
+			    dmanic_sent_at(tx, tx->sent_head)->seq < stream->next)
 				dmanic_sent_at(tx, tx->sent_head)->times = 0;
 		}
 		tx->una = stream->next;

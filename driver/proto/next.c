@@ -450,6 +450,9 @@ static void next_late(struct dmanic_peer *peer, u64 now)
 		return;
 	for (class = 0; class < DMANIC_CLASSES; class++)
 		dmanic_xfer_late(peer, class, false, now);
+	/* All that was awaited came: what is asked for later has its own time */
+	if (!dmanic_peer_wants(peer))
+		peer->waiting = DMANIC_NEVER;
 }
 
 /**

@@ -354,7 +354,7 @@ static u64 peer_probe_at(const struct dmanic_peer *peer)
 
 	if (peer->state != DMANIC_PEER_OPEN)
 		return DMANIC_NEVER;
-	if (peer->waiting != DMANIC_NEVER && dmanic_peer_wants(peer))
+	if (peer->waiting != DMANIC_NEVER)
 		return max(last, peer->waiting) + config->dead_ns / PEER_PROBES;
 	return config->idle_ns == DMANIC_NEVER ? DMANIC_NEVER : last + config->idle_ns;
 }

@@ -136,7 +136,7 @@ static void rate_judge(struct dmanic_peer *peer)
 		rate->start = false;
 	} else if (sample > RATE_LOSS_MAX) {
 		/* Once is no reason to shrink, nor is it the time to grow */
-	} else if (rate->full && !rate->start) {
+	} else if (any && rate->full && !rate->start) {
 		rate->window += 2 * peer->mtu;
 		if (queue < target / 4)
 			rate->window += rate->window / 16;

@@ -653,6 +653,25 @@ TEST(handshake__who_waits_no_more_is_idle)
 	pair_end();
 }
 
+/* Nor is it dead sooner because something before had been awaited, and came */
+TEST(handshake__who_is_asked_again_has_all_of_the_time)
+{
+	pair_begin();
+	pair_connect();
+	pair_run(3000 * PAIR_MS);
+	put(0, &xfer[0]);
+	pair_settle();
+	ASSERT_EQ(pair[0].completed, 1);
+	pair_now += 900 * PAIR_MS;
+	put(0, &xfer[1]);
+	pair_pump(0);
+	EXPECT(dmanic_peer_deadline(pair[0].peer) > pair_now);
+	pair_wait(1700 * PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPEN);
+	pair_end();
+}
+
 /* This node had no CPU for long: time alone does not tell that nobody answers */
 TEST(handshake__nobody_is_dead_who_was_not_asked)
 {
