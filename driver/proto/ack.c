@@ -368,8 +368,10 @@ static void ack_part(struct dmanic_peer *peer, u8 class, u32 index, u64 from, u6
 	if (sent->state == DMANIC_SENT_ACKED)
 		return;
 	sent->until = again || to < sent->seq + sent->units ? 0 : from - sent->seq;
-	if (again)
+	/* The same is told again and again, also of when it went out before */
+	if (again || sent->parted == from - sent->seq)
 		return;
+	sent->parted = from - sent->seq;
 	part = *sent;
 	part.seq = from;
 	dmanic_loss_acked(peer, class, &part, now);

@@ -10,9 +10,9 @@
 #include "proto.h"
 
 #define DMANIC_NONE	0xffffffffU	/* no index */
-/* What is done at most of one frame; what is left comes again. See later.c */
-/* Blocks in one extent, and in a frame: to gather and to place each of them is work */
+/* Blocks in one extent, and of WRITEs in a frame: to gather and to place each is work */
 #define DMANIC_BLOCKS	1024U
+/* What is done at most of one frame; what is left comes again. See later.c */
 #ifndef DMANIC_WORK
 #define DMANIC_WORK	32768U
 #endif

@@ -154,7 +154,7 @@ static bool next_fill(struct next *next)
 	struct dmanic_tx *tx = &peer->tx[next->class];
 	struct dmanic_extent *extent;
 	struct dmanic_record record;
-	u32 skip, units, size, blocks = 0;
+	u32 skip, units, size, nr, blocks = 0;
 
 	while (next->records < DMANIC_WIRE_RECORDS && next_unit(next)) {
 		if (next->records &&
@@ -165,17 +165,16 @@ static bool next_fill(struct next *next)
 		units = min_t(u64, extent->units - skip, next->limit - next->end);
 		dmanic_tx_record(extent, skip, units, &record);
 		/* More than that the other side may not place of one frame */
-		if (record.type == DMANIC_RECORD_STRIDED) {
-			blocks += record.length / record.block + 1;
-			if (next->records && blocks > DMANIC_BLOCKS)
-				break;
-		}
+		nr = record.type == DMANIC_RECORD_STRIDED ? record.length / record.block : 0;
+		if (nr && next->records && blocks + nr > DMANIC_BLOCKS)
+			break;
 		size = dmanic_record_size(record.type);
 		if (next->at + size > DMANIC_WIRE_HEAD_MAX)
 			break;
 		size += next->at + next->out->payload_length;
 		if (size + dmanic_record_payload(&record) <= peer->mtu) {
 			next_record(next, extent, skip, &record);
+			blocks += nr;
 			continue;
 		}
 		if (next->records)

@@ -371,6 +371,7 @@ enum dmanic_sent_state {
  * @units: how many
  * @resent: of those, already sent again
  * @until: what is behind these has arrived; 0: not all of it, or it is not known
+ * @parted: where a part began that has arrived, and told what it can; 0: none did
  * @prev: index in the list of its state
  * @next: the same; ACKED: all before that, counted as tx->sent_tail is, are
  * @state: enum dmanic_sent_state
@@ -388,6 +389,7 @@ struct dmanic_sent {
 	u32 units;
 	u32 resent;
 	u32 until;
+	u32 parted;
 	u32 prev;
 	u32 next;
 	u8 state;

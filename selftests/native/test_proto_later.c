@@ -255,6 +255,24 @@ TEST(later__blocks_of_a_frame_are_placed_at_once)
 	}
 }
 
+/* What is behind as many blocks as there may be goes along with them */
+TEST(later__notify_goes_along_with_blocks)
+{
+	static u8 bytes[1024];
+
+	begin((struct dmanic_proto_config) { .mtu = 1500 });
+	xfer[0] = pair_write(bytes, sizeof(bytes), 0);
+	xfer[0].block = 1;
+	xfer[0].stride = 2;
+	xfer[0].notifies = true;
+	pair_submit(0, &xfer[0]);
+	pair_pump(0);
+	EXPECT_EQ(pair[0].nr_sent, 1);
+	pair_run(PAIR_MS);
+	EXPECT_EQ(pair[0].completed, 1);
+	pair_end();
+}
+
 /* Blocks that a READ asked for: of what comes only so many are placed as there is work left */
 TEST(later__work_of_an_answer_is_bounded)
 {

@@ -148,7 +148,6 @@ static u32 seek(struct dmanic_peer *peer[SOUGHT], u64 until)
 	return everybody;
 }
 
-/* They are all asked for, one after the other, and no more than the network should bear */
 /* Who is where he was is found, however many others are looked for */
 TEST(strangers__who_is_known_is_asked_while_many_are_sought)
 {
@@ -215,6 +214,7 @@ TEST(strangers__groups_are_of_whole_addresses)
 	pair_end();
 }
 
+/* They are all asked for, one after the other, and no more than the network should bear */
 TEST(strangers__who_seeks_many_does_not_flood)
 {
 	static struct dmanic_xfer asks[SOUGHT];

@@ -719,6 +719,49 @@ TEST(stream__large_frame_that_lost_its_end_goes_again)
 	pair_end();
 }
 
+/* What had arrived of it is told again while the rest is on its way: that is no news of this */
+TEST(stream__part_that_is_told_again_tells_nothing_new)
+{
+	struct dmanic_proto_config config = { .mtu = 1500, .super = 65535 };
+	struct dmanic_ack ack = { .number = 100000, .window = 1 << 20, .mtu = 1500 };
+	struct dmanic_tx *tx;
+	u8 bytes[1024];
+	u64 sent;
+	u32 i;
+
+	fill();
+	pair_begin_with(config);
+	pair_connect();
+	pair[0].peer->rate.clean = 1ULL << 30;
+	tx = &pair[0].peer->tx[DMANIC_BULK];
+	put(0, 30000, 0);
+	pair_pump(0);
+	while (pair[0].nr_sent)
+		pair_drop(0, 0);
+	ack.held = U32_MAX;
+	ack.stream[DMANIC_BULK].next = tx->una;
+	ack.stream[DMANIC_BULK].nr = 1;
+	ack.range[0].after = 1428;
+	ack.range[0].length = tx->next - tx->una - 1428;
+	for (i = 0; i < 100 && !pair[0].nr_sent; i++) {
+		ack.number++;
+		pair_feed(0, pair[1].address, bytes,
+			  dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack));
+		pair_tick(pair_now + PAIR_MS);
+		pair_pump(0);
+	}
+	ASSERT(pair[0].nr_sent > 0);
+	sent = pair_now;
+	pair[0].peer->rate.rtt_min = PAIR_MS / 20;
+	pair_now += PAIR_MS / 10;
+	ack.number++;
+	pair_feed(0, pair[1].address, bytes,
+		  dmanic_ack_encode(bytes, pair[0].peer->local_tag, &ack));
+	EXPECT(pair[0].peer->newest[DMANIC_BULK].time < sent);
+	pair_run(10 * PAIR_MS);
+	pair_end();
+}
+
 /* This node had no CPU for longer than a peer may be silent: its answer is there */
 TEST(stream__late_timer_is_not_silence_of_the_peer)
 {
