@@ -356,8 +356,8 @@ static u32 ack_run(struct dmanic_peer *peer, u8 class, u32 index, u64 to, u64 no
 }
 
 /*
- * Of a frame that was cut something arrived, @from to @to, and not what is before. Is that
- * all that is missing, it alone is sent again.
+ * Of a frame that was cut @from to @to arrived, and not what is before. If nothing else of it
+ * is missing, that alone is sent again.
  * @again: there is such a part before that one
  */
 static void ack_part(struct dmanic_peer *peer, u8 class, u32 index, u64 from, u64 to,

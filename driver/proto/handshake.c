@@ -133,8 +133,7 @@ void dmanic_handshake_begin(struct dmanic_peer *peer, u64 now)
 		return;
 	/* Also when the other side has begun: then its time counts from now on */
 	peer->since = now;
-	peer->asked = 0;
-	peer->spared = false;
+	dmanic_peer_ask_anew(peer);
 	peer->refused = 0;
 	peer->hello_now = true;
 }
@@ -313,8 +312,7 @@ void dmanic_handshake_open(struct dmanic_peer *peer, u64 now)
 {
 	peer->state = DMANIC_PEER_OPEN;
 	peer->since = now;
-	peer->asked = 0;
-	peer->spared = false;
+	dmanic_peer_ask_anew(peer);
 	peer->hello_now = false;
 	peer->init_now = false;
 	peer->hello_at = DMANIC_NEVER;

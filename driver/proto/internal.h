@@ -49,6 +49,7 @@ void dmanic_peer_end(struct dmanic_peer *peer, u32 status, u32 question);
 bool dmanic_peer_wants(const struct dmanic_peer *peer);
 void dmanic_peer_wait(struct dmanic_peer *peer, u64 now);
 void dmanic_peer_asked(struct dmanic_peer *peer, u64 now);
+void dmanic_peer_ask_anew(struct dmanic_peer *peer);
 void dmanic_peer_heard(struct dmanic_peer *peer, u64 now);
 u64 dmanic_peer_backoff(const struct dmanic_peer *peer, u64 time, u32 times);
 

@@ -162,9 +162,8 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->waiting = DMANIC_NEVER;
 	peer->probed = 0;
 	peer->heard = 0;
-	peer->asked = 0;
 	peer->asked_at = 0;
-	peer->spared = false;
+	dmanic_peer_ask_anew(peer);
 	peer->probe_now = false;
 	peer->ack_now = false;
 	peer->ack_at = DMANIC_NEVER;
@@ -450,7 +449,21 @@ void dmanic_peer_asked(struct dmanic_peer *peer, u64 now)
 	peer->asked_at = now;
 }
 
-/* It was asked often enough, and there was always somebody who would have heard it */
+/**
+ * dmanic_peer_ask_anew() - it is there, or is sought from now on: what it was asked before
+ * does not count
+ * @peer: it
+ */
+void dmanic_peer_ask_anew(struct dmanic_peer *peer)
+{
+	peer->asked = 0;
+	peer->spared = false;
+}
+
+/*
+ * It was asked often enough, and somebody looked for its answers: if not since it was asked
+ * last, it is asked anew, once
+ */
 static bool peer_was_asked(struct dmanic_peer *peer, u64 now)
 {
 	u64 often = max(peer->hello_wait, dmanic_peer_config(peer)->dead_ns / PEER_PROBES);
@@ -475,8 +488,7 @@ void dmanic_peer_heard(struct dmanic_peer *peer, u64 now)
 	if (peer_silence(peer, now))
 		peer_was_away(peer, now);
 	peer->heard = now;
-	peer->asked = 0;
-	peer->spared = false;
+	dmanic_peer_ask_anew(peer);
 	peer->waiting = dmanic_peer_wants(peer) ? now : DMANIC_NEVER;
 }
 

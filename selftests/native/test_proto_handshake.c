@@ -539,6 +539,22 @@ TEST(handshake__doubt_does_not_end_while_nobody_looks)
 	doubt_while_nobody_looks(false);
 }
 
+/* Nobody looks at the time of side 0 for @ns, and then it gives nobody up */
+static void away(u64 ns)
+{
+	pair_now += ns;
+	dmanic_peer_timer(pair[0].peer, pair_now);
+	EXPECT_EQ(pair[0].completed, 0);
+}
+
+/* Within @ns the other side answers, and what was asked of it is done */
+static void lives(u64 ns)
+{
+	pair_run(ns);
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+}
+
 /* However long: what has arrived meanwhile is looked at before anybody is given up */
 TEST(handshake__nobody_is_dead_who_could_not_be_heard)
 {
@@ -546,15 +562,10 @@ TEST(handshake__nobody_is_dead_who_could_not_be_heard)
 	pair_connect();
 	put(0, &xfer[0]);
 	pair_pump(0);
-	pair_now += 9000 * PAIR_MS;
-	dmanic_peer_timer(pair[0].peer, pair_now);
+	away(9000 * PAIR_MS);
 	pair_pump(0);
-	pair_now += PAIR_MS;
-	dmanic_peer_timer(pair[0].peer, pair_now);
-	EXPECT_EQ(pair[0].completed, 0);
-	pair_settle();
-	EXPECT_EQ(pair[0].completed, 1);
-	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	away(PAIR_MS);
+	lives(0);
 	pair_end();
 }
 
@@ -573,11 +584,8 @@ TEST(handshake__nobody_is_dead_who_is_heard_before_time_is_looked_at)
 	pair_now += 9000 * PAIR_MS;
 	length = dmanic_probe_encode(bytes, pair[0].peer->local_tag);
 	pair_feed(0, pair[1].address, bytes, length);
-	dmanic_peer_timer(pair[0].peer, pair_now);
-	EXPECT_EQ(pair[0].completed, 0);
-	pair_run(PAIR_MS);
-	EXPECT_EQ(pair[0].completed, 1);
-	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	away(0);
+	lives(PAIR_MS);
 	pair_end();
 }
 
@@ -593,12 +601,8 @@ TEST(handshake__nobody_is_dead_whose_answers_nobody_looked_at)
 		pair_deliver(0, 0);
 		pair_drop(0, 0);
 	}
-	pair_now += 2100 * PAIR_MS;
-	dmanic_peer_timer(pair[0].peer, pair_now);
-	EXPECT_EQ(pair[0].completed, 0);
-	pair_settle();
-	EXPECT_EQ(pair[0].completed, 1);
-	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	away(2100 * PAIR_MS);
+	lives(0);
 	pair_end();
 }
 
@@ -611,9 +615,7 @@ TEST(handshake__who_is_dead_while_nobody_looks_is_given_up)
 	pair_connect();
 	put(0, &xfer[0]);
 	pair_wait(400 * PAIR_MS);
-	pair_now += 2100 * PAIR_MS;
-	dmanic_peer_timer(pair[0].peer, pair_now);
-	EXPECT_EQ(pair[0].completed, 0);
+	away(2100 * PAIR_MS);
 	begin = pair_now;
 	/* Always late */
 	while (!pair[0].completed && pair_now - begin < 20000 * PAIR_MS) {
@@ -682,13 +684,9 @@ TEST(handshake__nobody_is_dead_who_was_not_asked)
 	pair_pump(0);
 	pair_drop(0, 0);
 	begin = pair_now;
-	pair_now += 60 * 1000 * PAIR_MS;
-	dmanic_peer_timer(pair[0].peer, pair_now);
+	away(60 * 1000 * PAIR_MS);
 	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPENING);
-	EXPECT_EQ(pair[0].completed, 0);
-	pair_run(1000 * PAIR_MS);
-	EXPECT_EQ(pair[0].completed, 1);
-	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	lives(1000 * PAIR_MS);
 	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPEN);
 	EXPECT(pair_now - begin < 62 * 1000 * PAIR_MS);
 	pair_end();
@@ -705,11 +703,9 @@ TEST(handshake__nobody_is_dead_who_just_answered)
 	pair_now += 60 * 1000 * PAIR_MS;
 	pair_deliver(1, 0);
 	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_PAIRED);
-	dmanic_peer_timer(pair[0].peer, pair_now);
+	away(0);
 	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_PAIRED);
-	pair_run(1000 * PAIR_MS);
-	EXPECT_EQ(pair[0].completed, 1);
-	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_OK);
+	lives(1000 * PAIR_MS);
 	pair_end();
 }
 
