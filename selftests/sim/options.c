@@ -87,7 +87,7 @@ bool sim_option_set(struct sim_config *config, const char *option, const char *t
 	u32 i;
 
 	for (i = 0; i < OPTIONS; i++) {
-		if (strncmp(option, "--", 2) || strcmp(options[i].name, option + 2))
+		if (strncmp(option, "--", 2) != 0 || strcmp(options[i].name, option + 2) != 0)
 			continue;
 		most = options[i].most;
 		if (!most)
