@@ -162,6 +162,7 @@ void dmanic_peer_reset(struct dmanic_peer *peer)
 	peer->waiting = DMANIC_NEVER;
 	peer->probed = 0;
 	peer->heard = 0;
+	peer->looked = 0;
 	peer->asked_at = 0;
 	dmanic_peer_ask_anew(peer);
 	peer->probe_now = false;
@@ -412,23 +413,25 @@ u64 dmanic_peer_backoff(const struct dmanic_peer *peer, u64 time, u32 times)
 	return min(time << times, max(min(time, dead / 2), dead / PEER_PROBES));
 }
 
-/* A time that was to pass since @since, and has: a bit of it is left again */
-static void peer_again(u64 *since, u64 limit, u64 left, u64 now)
-{
-	if (*since + limit <= now + left)
-		*since = now + left - limit;
-}
-
-/* This node was not there for as long as the other side may be silent: neither is dead yet */
+/*
+ * Who is waited for is looked at now and then. Where it was not, this node had no CPU, and
+ * nothing could go on: hardly any of that time counts.
+ */
 static void peer_was_away(struct dmanic_peer *peer, u64 now)
 {
-	u64 left = dmanic_peer_config(peer)->dead_ns, limit = PEER_STUCK * left;
+	u64 often = dmanic_peer_config(peer)->dead_ns / PEER_PROBES, gone;
 	u32 class;
 
-	peer_again(&peer->moved, limit, left, now);
+	if (peer->waiting == DMANIC_NEVER)
+		return;
+	gone = now - max(max(peer->heard, peer->looked), peer->waiting);
+	if (gone <= 2 * often)
+		return;
+	gone -= often;
+	peer->moved = min(peer->moved + gone, now);
 	for (class = 0; class < DMANIC_CLASSES; class++)
 		if (peer->tx[class].late_since != DMANIC_NEVER)
-			peer_again(&peer->tx[class].late_since, limit, left, now);
+			peer->tx[class].late_since = min(peer->tx[class].late_since + gone, now);
 }
 
 /* It waits, and has heard nothing for as long as nobody is silent who lives */
@@ -484,9 +487,7 @@ static bool peer_was_asked(struct dmanic_peer *peer, u64 now)
  */
 void dmanic_peer_heard(struct dmanic_peer *peer, u64 now)
 {
-	/* Where time had been looked at it would have been asked, or be dead */
-	if (peer_silence(peer, now))
-		peer_was_away(peer, now);
+	peer_was_away(peer, now);
 	peer->heard = now;
 	dmanic_peer_ask_anew(peer);
 	peer->waiting = dmanic_peer_wants(peer) ? now : DMANIC_NEVER;
@@ -513,10 +514,9 @@ static bool peer_is_dead(struct dmanic_peer *peer, u64 now)
 	if (peer->state != DMANIC_PEER_OPEN)
 		return true;
 	if (peer->doubted && peer->heard < peer->doubted && peer->doubted + limit / 2 <= now) {
-		peer_again(&peer->doubted, limit / 2, left, now);
+		peer->doubted = now + left - limit / 2;
 	} else if (peer_silence(peer, now)) {
 		peer->waiting = again;
-		peer_was_away(peer, now);
 	} else {
 		return true;
 	}
@@ -533,6 +533,8 @@ void dmanic_peer_timer(struct dmanic_peer *peer, u64 now)
 {
 	if (!dmanic_peer_wants(peer))
 		peer->waiting = DMANIC_NEVER;
+	peer_was_away(peer, now);
+	peer->looked = now;
 	if (peer_is_dead(peer, now)) {
 		peer_died(peer);
 		return;

@@ -843,6 +843,7 @@ struct dmanic_peer_path {
  * @init_told: when an INIT was, or because we ask, too
  * @doubted: when another address claimed its id; 0: never in this connection
  * @heard: when something came with our tag
+ * @looked: when dmanic_peer_timer() was called
  * @waiting: since when we wait for something; DMANIC_NEVER: we do not
  * @probed: when a PROBE went out
  * @asked: PROBEs since something came; before there is a connection, how often it was
@@ -928,6 +929,7 @@ struct dmanic_peer {
 	u64 init_told;
 	u64 doubted;
 	u64 heard;
+	u64 looked;
 	u64 waiting;
 	u64 probed;
 	u32 asked;

@@ -547,6 +547,15 @@ static void away(u64 ns)
 	EXPECT_EQ(pair[0].completed, 0);
 }
 
+/* Side 0 hears something that tells no more than that the other is there */
+static void heard(void)
+{
+	u8 bytes[DMANIC_WIRE_HEAD_MAX];
+
+	pair_feed(0, pair[1].address, bytes,
+		  dmanic_probe_encode(bytes, pair[0].peer->local_tag));
+}
+
 /* Within @ns the other side answers, and what was asked of it is done */
 static void lives(u64 ns)
 {
@@ -572,9 +581,6 @@ TEST(handshake__nobody_is_dead_who_could_not_be_heard)
 /* Nor if that is looked at first, and tells nothing of what was lost */
 TEST(handshake__nobody_is_dead_who_is_heard_before_time_is_looked_at)
 {
-	u8 bytes[DMANIC_WIRE_HEAD_MAX];
-	u32 length;
-
 	pair_begin();
 	pair_connect();
 	put(0, &xfer[0]);
@@ -582,8 +588,7 @@ TEST(handshake__nobody_is_dead_who_is_heard_before_time_is_looked_at)
 	while (pair[0].nr_sent)
 		pair_drop(0, 0);
 	pair_now += 9000 * PAIR_MS;
-	length = dmanic_probe_encode(bytes, pair[0].peer->local_tag);
-	pair_feed(0, pair[1].address, bytes, length);
+	heard();
 	away(0);
 	lives(PAIR_MS);
 	pair_end();
@@ -672,6 +677,69 @@ TEST(handshake__who_is_asked_again_has_all_of_the_time)
 	EXPECT_EQ(pair[0].completed, 1);
 	EXPECT_EQ(pair[0].peer->state, DMANIC_PEER_OPEN);
 	pair_end();
+}
+
+/* All but data arrives, and what is said to that */
+static void without_data(void)
+{
+	u32 side;
+
+	pair_pump(0);
+	while (pair[0].nr_sent || pair[1].nr_sent) {
+		side = !pair[0].nr_sent;
+		if (pair_type(side, 0) != DMANIC_WIRE_DATA)
+			pair_deliver(side, 0);
+		pair_drop(side, 0);
+	}
+}
+
+/* Nothing can go on while this node has no CPU, be that often */
+TEST(handshake__stream_stands_still_while_nobody_looks)
+{
+	pair_begin();
+	pair_connect();
+	put(0, &xfer[0]);
+	without_data();
+	away(7000 * PAIR_MS);
+	without_data();
+	pair_now += 20 * PAIR_MS;
+	heard();
+	away(1990 * PAIR_MS);
+	without_data();
+	/* Or it hears something before it looks at the time */
+	heard();
+	pair_now += 1990 * PAIR_MS;
+	heard();
+	away(0);
+	lives(100 * PAIR_MS);
+	pair_end();
+}
+
+/* But who only says that he is there is given up, however late that is looked at */
+static void only_there(u64 late)
+{
+	u64 begin;
+
+	pair_begin();
+	pair_connect();
+	put(0, &xfer[0]);
+	for (begin = pair_now; !pair[0].completed && pair_now - begin < 60000 * PAIR_MS;) {
+		without_data();
+		pair_now = max(dmanic_peer_deadline(pair[0].peer), pair_now + 1) + late;
+		dmanic_peer_timer(pair[0].peer, pair_now);
+	}
+	EXPECT_EQ(pair[0].completed, 1);
+	EXPECT_EQ(xfer[0].status, DMANIC_STATUS_PEER_DEAD);
+	EXPECT(pair_now - begin >= 8000 * PAIR_MS);
+	EXPECT(pair_now - begin <= 8000 * PAIR_MS + 32 * late);
+	pair_end();
+}
+
+TEST(handshake__who_is_there_and_takes_nothing_is_given_up)
+{
+	only_there(0);
+	only_there(300 * PAIR_MS);
+	only_there(1000 * PAIR_MS);
 }
 
 /* This node had no CPU for long: time alone does not tell that nobody answers */

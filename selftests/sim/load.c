@@ -2,6 +2,7 @@
 /*
  * load.c - operations, and what is checked when they end
  */
+#include <linux/minmax.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,6 +182,8 @@ static void load_cancel(void *arg)
 {
 	struct sim_op *op = arg;
 
+	if (sim_away(op->flow->node, load_cancel, op))
+		return;
 	/* Perhaps another by now: that is given up as well */
 	if (!op->busy || op->flow->node->silent)
 		return;
@@ -199,6 +202,7 @@ static void load_post(struct sim_op *op)
 	op->serial = ++sim.posted;
 	op->order = flow->order++;
 	op->posted = sim.now;
+	op->absent = sim.absent;
 	op->placed = 0;
 	op->arrived = 0;
 	op->raised = 0;
@@ -231,27 +235,51 @@ static void load_rested(void *arg)
 {
 	struct sim_op *op = arg;
 
-	if (op->busy || op->rest_until > sim.now || op->flow->node->silent ||
-	    sim.posted >= sim.config.operations || sim.stop)
+	if (sim_away(op->flow->node, load_rested, op))
 		return;
+	if (op->busy || op->flow->node->silent || sim.posted >= sim.config.operations ||
+	    sim.stop)
+		return;
+	if (op->rest_until > sim.now) {
+		sim_timer(op->rest_until, load_rested, op);
+		return;
+	}
 	load_post(op);
 	sim_pump(op->flow->peer);
 }
 
 static void load_next(struct sim_op *op)
 {
+	u64 every = sim.config.every_ns;
+
 	if (sim.posted >= sim.config.operations || sim.stop || op->busy)
 		return;
-	if (sim.config.every_ns && op->serial) {
-		sim_timer((sim.now / sim.config.every_ns + 1) * sim.config.every_ns,
-			  load_rested, op);
-		return;
-	}
-	if (op->rest_until > sim.now) {
+	if (every && op->serial)
+		sim_timer((sim.now / every + 1) * every, load_rested, op);
+	else if (op->rest_until > sim.now)
 		sim_timer(op->rest_until, load_rested, op);
-		return;
-	}
-	load_post(op);
+	else
+		load_post(op);
+}
+
+static void load_rest(struct sim_op *op)
+{
+	op->rest_until = max(sim.now, op->flow->peer->other->away) + LOAD_REST_NS;
+}
+
+/* The node has no CPU now: frames of what failed lately are with it as long as that */
+void sim_load_absent(struct sim_node *node)
+{
+	struct sim_peer *peer;
+	struct sim_flow *flow;
+	u32 i, k, at;
+
+	for (i = 0; i < sim.config.nodes; i++)
+		for (peer = sim.node[i].peers; peer; peer = peer->next)
+			for (at = 0; peer->other == node && (flow = sim_flow_next(peer, &at));)
+				for (k = 0; k < sim.config.depth; k++)
+					if (flow->op[k].rest_until > sim.now)
+						load_rest(&flow->op[k]);
 }
 
 static void load_late(void *arg)
@@ -312,7 +340,7 @@ void sim_load_lost(struct sim_node *node)
 					sim.failed++;
 				}
 				op->busy = false;
-				op->rest_until = sim.now + LOAD_REST_NS;
+				load_rest(op);
 			}
 		}
 	}
@@ -394,7 +422,7 @@ static void end_failed(struct sim_op *op)
 	u32 status = op->xfer.status;
 
 	sim.failed++;
-	op->rest_until = sim.now + LOAD_REST_NS;
+	load_rest(op);
 	if (op->cancelled && status == DMANIC_STATUS_CANCELLED)
 		return;
 	if (op->want == status && status)
@@ -418,7 +446,8 @@ void sim_load_ended(struct sim_node *node)
 		op = node->ended[i];
 		sim.ended++;
 		sim.last_end = sim.now;
-		SIM_CHECK(sim.now - op->posted <= LOAD_END_NS || op->flow->node->silent,
+		SIM_CHECK(sim.now - op->posted <= LOAD_END_NS + sim.absent - op->absent ||
+			  op->flow->node->silent,
 			  "operation %llu ended after %llu ms", op->serial,
 			  (sim.now - op->posted) / SIM_MS);
 		sim.digest = (sim.digest ^ op->serial ^ sim.now) * 0x100000001b3ULL;

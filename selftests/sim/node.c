@@ -457,6 +457,7 @@ void sim_node_start(struct sim_node *node)
 		.budget = sim.config.budget,
 		.target_ns = sim.config.target_ns,
 		.rto_ns = sim.config.rto_ns,
+		.dead_ns = node->id ? 0 : sim.config.short_ns,
 	};
 	struct sim_flow *flow;
 	struct sim_peer *peer;

@@ -31,7 +31,8 @@ static const struct option {
 	OPTION(crc), OPTION(key), OPTION(budget), OPTION(target_ns), OPTION(rto_ns),
 	OPTION(latency_ns), OPTION(jitter_ns), OPTION(rate), OPTION(cable), OPTION(queue),
 	OPTION(drop), OPTION(duplicate), OPTION(corrupt), OPTION(late), OPTION(unsent),
-	OPTION(bursts), OPTION(resizes), OPTION(deaths), OPTION(bad), OPTION(cancel),
+	OPTION(bursts), OPTION(resizes), OPTION(deaths), OPTION(absences),
+	OPTION(short_ns), OPTION(bad), OPTION(cancel),
 	OPTION(change), OPTION(to_one), OPTION(every_ns), OPTION(over), OPTION(small),
 	OPTION(late_ns), OPTION(loss_operations), OPTION(incast_ms), OPTION(planted),
 };

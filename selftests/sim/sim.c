@@ -107,6 +107,20 @@ static struct sim_config deaths(struct sim_config config)
 	return config;
 }
 
+/* A node that had no CPU thinks nobody dead who was not, though others wait for longer */
+static struct sim_config away(struct sim_config config)
+{
+	config = faults(config);
+	config.nodes = 2;
+	config.peers = 1;
+	config.resizes = 0;
+	config.bursts = 0;
+	config.every_ns = SIM_MS;
+	config.absences = ~0U;
+	config.short_ns = 300 * SIM_MS;
+	return config;
+}
+
 /* What is damaged or changed is found by the key; a frame that comes twice counts once */
 static struct sim_config keyed(struct sim_config config)
 {
@@ -393,7 +407,8 @@ static const struct {
 	int (*measure)(struct sim_config config);
 } scenarios[] = {
 	{ "clean", clean, NULL }, { "faults", faults, NULL }, { "deaths", deaths, NULL },
-	{ "changes", changes, NULL }, { "keyed", keyed, NULL }, { "tiny", tiny, NULL }, { "over", over, NULL },
+	{ "changes", changes, NULL }, { "away", away, NULL }, { "keyed", keyed, NULL },
+	{ "tiny", tiny, NULL }, { "over", over, NULL },
 	{ "thousand", thousand, NULL }, { "million", million, NULL },
 	{ "loss", clean, loss }, { "incast", clean, incast },
 	{ "bursts", clean, bursts }, { "shallow", clean, shallow }, { "gigabit", clean, gigabit },
@@ -473,7 +488,7 @@ static int check_replays(struct sim_config config)
 static int check(struct sim_config config)
 {
 	static const char *const names[] = {
-		"clean", "faults", "changes", "deaths", "keyed", "tiny", "over", "replays", "loss", "incast",
+		"clean", "faults", "changes", "deaths", "away", "keyed", "tiny", "over", "replays", "loss", "incast",
 		"bursts", "shallow", "gigabit",
 	};
 	int failed = 0, bad;

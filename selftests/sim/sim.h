@@ -57,6 +57,9 @@
  * @bursts: times that a node loses all frames it sends for up to 3 ms, in all
  * @resizes: times that a node's MTU changes, in all
  * @deaths: nodes that stop for a while or restart, in all
+ * @absences: times that node 0 has no CPU for a while, in all
+ * @short_ns: after which time node 0 alone thinks others dead; an absence is up to five
+ *	times as long
  * @bad: of a thousand operations, refused by the target
  * @cancel: of a thousand operations, given up
  * @change: of a thousand operations, whose source changes all the time
@@ -100,6 +103,8 @@ struct sim_config {
 	u32 bursts;
 	u32 resizes;
 	u32 deaths;
+	u32 absences;
+	u64 short_ns;
 	u32 bad;
 	u32 cancel;
 	u32 change;
@@ -122,6 +127,7 @@ struct sim_op {
 	u64 serial;	/* 0: none was posted yet */
 	u64 order;	/* in its flow */
 	u64 posted;
+	u64 absent;	/* sim.absent then */
 	u64 rest_until;	/* after a failure: old frames may still arrive */
 	u64 placed;	/* bytes at the target */
 	u64 arrived;	/* bytes a READ brought */
@@ -170,6 +176,9 @@ struct sim_node {
 	bool silent;
 	u64 trouble;	/* when it was silent, or restarted, last */
 	u64 burst;	/* what it sends gets lost until then */
+	u64 away;	/* it has no CPU until then */
+	u32 absences;	/* of that kind yet to come */
+	bool looks;	/* after that one, at what came before it looks at the time */
 	u8 *memory;
 	u64 memory_bytes;
 	struct sim_peer *peers;
@@ -200,6 +209,7 @@ struct sim_world {
 	u64 queue_drops;
 	u64 digest;	/* of everything that happened */
 	u64 last_end;
+	u64 absent;	/* of all absences */
 	bool stop;
 };
 
@@ -236,6 +246,7 @@ void sim_world_end(void);
 void sim_pump(struct sim_peer *peer);
 void sim_timer(u64 when, void (*call)(void *), void *arg);
 void sim_broadcast_hello(struct sim_node *node);
+bool sim_away(struct sim_node *node, void (*call)(void *), void *arg);
 
 struct sim_payload {
 	const u8 *bytes;	/* the whole frame */
@@ -260,6 +271,7 @@ void sim_load_setup(void);
 void sim_load_start(struct sim_node *node);
 void sim_load_ended(struct sim_node *node);
 void sim_load_lost(struct sim_node *node);
+void sim_load_absent(struct sim_node *node);
 bool sim_load_done(void);
 void sim_load_check_end(void);
 struct sim_flow *sim_flow_next(struct sim_peer *peer, u32 *at);

@@ -111,6 +111,18 @@ struct flight {
 
 static void frame_answer(struct sim_node *node, const struct dmanic_out *out);
 
+/*
+ * What is to be done on a node that has no CPU is done as soon as it has one. Return: true
+ * when it is done then
+ */
+bool sim_away(struct sim_node *node, void (*call)(void *), void *arg)
+{
+	if (node->away <= sim.now)
+		return false;
+	sim_timer(node->away + 500, call, arg);
+	return true;
+}
+
 static void frame_arrive(void *arg)
 {
 	static u8 head[DMANIC_WIRE_HEAD_MAX];
@@ -128,6 +140,11 @@ static void frame_arrive(void *arg)
 	struct dmanic_peer *peer;
 	struct sim_peer *known;
 
+	if (node->away > sim.now) {
+		/* In their order, before all else or behind it */
+		sim_timer(node->away + (node->looks ? 0 : 1000), frame_arrive, flight);
+		return;
+	}
 	if (!node->silent &&
 	    flight->length <= node->host.config.mtu + dmanic_auth_bytes(&node->host)) {
 		sim.digest = (sim.digest ^ __crc32c_le(~0U, flight->bytes, flight->length)) *
@@ -289,7 +306,7 @@ static void pump_timer(void *arg)
 {
 	struct sim_peer *peer = arg;
 
-	if (peer->armed > sim.now)
+	if (peer->armed > sim.now || sim_away(peer->node, pump_timer, peer))
 		return;
 	peer->armed = DMANIC_NEVER;
 	dmanic_peer_timer(peer->peer, sim.now);
@@ -302,6 +319,8 @@ static void pump_cable(void *arg)
 	struct sim_node *node = arg;
 	struct sim_peer *peer;
 
+	if (sim_away(node, pump_cable, node))
+		return;
 	node->pump_armed = false;
 	for (peer = node->peers; peer; peer = peer->next)
 		sim_pump(peer);
@@ -378,6 +397,19 @@ static void world_death(void *arg)
 	sim_timer(sim.now + SIM_MS + sim_random() % (4000 * SIM_MS), world_death, node);
 }
 
+static void world_absence(void *arg)
+{
+	struct sim_node *node = arg;
+	u64 least = sim.config.short_ns / 20, most = 5 * sim.config.short_ns;
+
+	node->away = sim.now + least + sim_random() % (most - least + 1);
+	sim.absent += node->away - sim.now;
+	node->looks = sim_random() % 2;
+	sim_load_absent(node);
+	if (--node->absences)
+		sim_timer(node->away + SIM_MS + sim_random() % (5 * SIM_MS), world_absence, node);
+}
+
 static void world_burst(void *arg)
 {
 	struct sim_node *node = arg;
@@ -392,6 +424,8 @@ static void world_resize(void *arg)
 	u32 low = min(600U, sim.config.mtu);
 	u32 mtu = low + sim_random() % (sim.config.mtu - low + 1);
 
+	if (sim_away(node, world_resize, node))
+		return;
 	dmanic_host_set_mtu(&node->host, mtu, sim.config.key ? 0 : sim.config.super);
 	for (peer = node->peers; peer; peer = peer->next) {
 		dmanic_peer_set_mtu(peer->peer);
@@ -426,6 +460,9 @@ void sim_world_begin(const struct sim_config *config)
 	world_plan(config->deaths, world_death);
 	world_plan(config->bursts, world_burst);
 	world_plan(config->resizes, world_resize);
+	sim.node[0].absences = config->absences;
+	if (config->absences)
+		sim_timer(SIM_MS + sim_random() % (5 * SIM_MS), world_absence, &sim.node[0]);
 }
 
 void sim_world_run(u64 until, bool (*done)(void))
