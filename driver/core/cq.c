@@ -186,7 +186,8 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 bool dmanic_cq_publish(struct dmanic_queue *queue)
 {
 	struct dmanic_queue_ring *ring = queue->ring;
-	bool news = queue->cq_shown != queue->cq_tail;
+	/* Or what had no completion made room for entries that were left for want of it */
+	bool news = queue->cq_shown != queue->cq_tail || (queue->flags & DMANIC_RING_CQ_FULL);
 
 	lockdep_assert_held(&queue->lock);
 	/* C: completions before the tail */

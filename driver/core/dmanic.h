@@ -822,7 +822,8 @@ static inline void dmanic_forget(void)
  * @ops: @cq_entries of them
  * @op_links: for each of them, what its @link points to
  * @link: the link's own, link->queue_bytes; NULL when it has none
- * @dying: being closed: what is left is cancelled
+ * @dying: stopped, or being closed: what is left is cancelled, and nothing is taken any more;
+ *	set before whoever holds @submit_lock then is waited for
  * @wait: waiters for completions
  * @room_wanted: somebody polled for room in the submission ring, and may be about to again
  * @uring_waits: io_uring commands that wait for completions
@@ -924,6 +925,14 @@ static inline bool dmanic_queue_dying(const struct dmanic_queue *queue)
 	return READ_ONCE(queue->dying);
 }
 
+/* Nothing happens on it any more: -ENODEV or -ESHUTDOWN; else 0 */
+static inline int dmanic_queue_over(const struct dmanic_queue *queue)
+{
+	if (dmanic_node_dead(queue->node))
+		return -ENODEV;
+	return dmanic_queue_dying(queue) ? -ESHUTDOWN : 0;
+}
+
 /* Nobody waits for it any more: links end it soon, as CANCELLED */
 static inline bool dmanic_op_given_up(const struct dmanic_op *op)
 {
@@ -962,6 +971,7 @@ static inline bool dmanic_list_done(const struct dmanic_op *op)
  * @ring: kernel mapping of the ring
  * @depth: events kept, power of two
  * @strict: refuse rather than overwrite
+ * @stopped: somebody takes @export away, or has
  * @eventfd: signalled when armed, may be NULL
  * @wait: waiters
  * @uring_waits: io_uring commands that wait
@@ -979,6 +989,7 @@ struct dmanic_irq {
 	struct dmanic_irq_ring *ring;
 	u32 depth;
 	bool strict;
+	bool stopped;
 	struct eventfd_ctx *eventfd;
 	wait_queue_head_t wait;
 	struct dmanic_uring_waits uring_waits;
@@ -995,6 +1006,14 @@ struct dmanic_irq {
 struct dmanic_wakes {
 	struct dmanic_irq *first;
 };
+
+/* As dmanic_queue_over() */
+static inline int dmanic_irq_over(const struct dmanic_irq *irq)
+{
+	if (dmanic_node_dead(irq->node))
+		return -ENODEV;
+	return READ_ONCE(irq->stopped) ? -ESHUTDOWN : 0;
+}
 
 int dmanic_irq_create(struct dmanic_ctx *ctx, struct dmanic_irq_create *arg,
 		      struct dmanic_late *late);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * irq.c - interrupts other nodes can raise
+ * irq.c - interrupts other nodes can raise: make, raise, wait, stop, close
  *
  * A descriptor of its own with a shared ring: the driver counts @raised and
  * keeps the last events, the program tells in @seen how far it got. Waiting
@@ -105,11 +105,12 @@ void dmanic_irq_wake_all(struct dmanic_wakes *wakes)
 }
 
 /**
- * dmanic_irq_set_dead() - the device goes: waiters get ENODEV
- * @irq: in node->irqs, node->lock held
+ * dmanic_irq_set_dead() - dmanic_irq_over() became true: waiters are told
+ * @irq: does not go meanwhile
  */
 void dmanic_irq_set_dead(struct dmanic_irq *irq)
 {
+	WRITE_ONCE(irq->ring->flags, DMANIC_RING_DEAD);
 	wake_up_all(&irq->wait);
 	__dmanic_uring_wake(&irq->uring_waits);
 	if (irq->eventfd)
@@ -124,7 +125,7 @@ static bool irq_reached(const struct dmanic_irq *irq, u64 target)
 
 static bool irq_wait_over(const struct dmanic_irq *irq, u64 target)
 {
-	return irq_reached(irq, target) || dmanic_node_dead(irq->node);
+	return irq_reached(irq, target) || dmanic_irq_over(irq);
 }
 
 static int irq_ioctl_wait(void *object, void *data, struct dmanic_late *late)
@@ -149,14 +150,38 @@ static int irq_ioctl_wait(void *object, void *data, struct dmanic_late *late)
 	}
 	/* F: what is counted here is in the ring */
 	arg->raised = smp_load_acquire(&irq->raised);
-	if (dmanic_node_dead(irq->node))
-		return -ENODEV;
-	return ret == -ERESTARTSYS ? -EINTR : ret;
+	ret = ret == -ERESTARTSYS ? -EINTR : ret;
+	return dmanic_irq_over(irq) ?: ret;
+}
+
+static void irq_unpublish(struct dmanic_irq *irq)
+{
+	u32 id = irq->export->id;
+
+	dmanic_export_hide(irq->export);
+	dmanic_export_free(irq->export);
+	dmanic_export_unreserve(irq->node, id);
+}
+
+static int irq_ioctl_stop(void *object, void *data, struct dmanic_late *late)
+{
+	struct dmanic_stop *arg = data;
+	struct dmanic_irq *irq = object;
+
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	if (xchg(&irq->stopped, true))
+		return 0;
+	irq_unpublish(irq);
+	dmanic_irq_set_dead(irq);
+	return 0;
 }
 
 static const struct dmanic_ioctl irq_ioctls[] = {
 	{ DMANIC_IOC_IRQ_WAIT, sizeof(struct dmanic_irq_wait),
 	  sizeof(struct dmanic_irq_wait), irq_ioctl_wait },
+	{ DMANIC_IOC_IRQ_STOP, sizeof(struct dmanic_stop), sizeof(struct dmanic_stop),
+	  irq_ioctl_stop, NULL, true },
 };
 
 static long irq_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
@@ -175,7 +200,7 @@ static __poll_t irq_poll(struct file *file, poll_table *table)
 	smp_mb();
 	if (READ_ONCE(irq->raised) != READ_ONCE(irq->ring->seen))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	if (dmanic_node_dead(irq->node))
+	if (dmanic_irq_over(irq))
 		mask |= EPOLLERR | EPOLLHUP;
 	return mask;
 }
@@ -200,15 +225,6 @@ static void irq_free(struct dmanic_irq *irq)
 	kfree(irq);
 }
 
-static void irq_unpublish(struct dmanic_irq *irq)
-{
-	u32 id = irq->export->id;
-
-	dmanic_export_hide(irq->export);
-	dmanic_export_free(irq->export);
-	dmanic_export_unreserve(irq->node, id);
-}
-
 static int irq_release(struct inode *inode, struct file *file)
 {
 	struct dmanic_irq *irq = file->private_data;
@@ -217,7 +233,8 @@ static int irq_release(struct inode *inode, struct file *file)
 	mutex_lock(&irq->node->lock);
 	list_del(&irq->entry);
 	mutex_unlock(&irq->node->lock);
-	irq_unpublish(irq);
+	if (!irq->stopped)
+		irq_unpublish(irq);
 	irq_free(irq);
 	fput(ctx_file);
 	return 0;

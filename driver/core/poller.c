@@ -87,7 +87,7 @@ static int poller_adopt(struct task_struct *owner)
 
 static bool poller_over(const struct dmanic_poller *poller)
 {
-	return kthread_should_stop() || dmanic_node_dead(poller->queue->node);
+	return kthread_should_stop() || dmanic_queue_over(poller->queue);
 }
 
 /* Entries are there, and it makes sense to try */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * queue.c - the file of a queue: make it, ENTER, poll, map, close
+ * queue.c - the file of a queue: make it, ENTER, poll, map, stop, close
  *
- * What goes in is in submit.c, quick.c and poller.c, what comes out in cq.c. Closing
- * cancels what has not begun and waits for what has.
+ * What goes in is in submit.c, quick.c and poller.c, what comes out in cq.c. Stopping and
+ * closing cancel what has not begun and wait for what has.
  */
 #include <linux/eventfd.h>
 #include <linux/file.h>
@@ -36,7 +36,7 @@ void dmanic_queue_spend(struct dmanic_queue *queue, u64 ns)
 	for (;;) {
 		prepare_to_wait(&queue->wait, &wait, TASK_KILLABLE);
 		if (ktime_compare(ktime_get(), until) >= 0 ||
-		    queue_poster_ends() || dmanic_node_dead(queue->node))
+		    queue_poster_ends() || dmanic_queue_over(queue))
 			break;
 		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
 	}
@@ -74,6 +74,13 @@ bool dmanic_queue_has_room(struct dmanic_queue *queue)
 	       used + READ_ONCE(queue->in_flight) < queue->cq_entries;
 }
 
+/* That is so, there is news of it, and nobody but the program does it */
+bool dmanic_queue_wants(struct dmanic_queue *queue)
+{
+	return (READ_ONCE(queue->flags) & DMANIC_RING_CQ_FULL) && !queue->poller &&
+	       dmanic_queue_has_room(queue);
+}
+
 static bool queue_has_entries(const struct dmanic_queue *queue)
 {
 	return READ_ONCE(queue->ring->sq_tail) - READ_ONCE(queue->sq_head) <
@@ -85,7 +92,7 @@ static bool queue_wait_over(struct dmanic_queue *queue,
 {
 	return queue_has(queue, arg->min_complete) ||
 	       (arg->to_submit != arg->submitted && dmanic_queue_has_room(queue)) ||
-	       dmanic_node_dead(queue->node);
+	       dmanic_queue_over(queue);
 }
 
 /* Sleep until there is something to do, at most until @until */
@@ -145,8 +152,9 @@ static int queue_ioctl_enter(void *object, void *data, struct dmanic_late *late)
 
 	dmanic_poller_wake(queue);
 	do {
-		if (dmanic_node_dead(queue->node))
-			return -ENODEV;
+		ret = dmanic_queue_over(queue);
+		if (ret)
+			return ret;
 		ret = queue_submit_some(queue, arg);
 		if (!ret && arg->min_complete)
 			ret = queue_wait(queue, arg, until);
@@ -156,14 +164,55 @@ static int queue_ioctl_enter(void *object, void *data, struct dmanic_late *late)
 	} while (!ret && !queue_has(queue, arg->min_complete));
 
 	arg->available = min(dmanic_queue_unconsumed(queue), queue->cq_entries);
-	if (dmanic_node_dead(queue->node))
-		return -ENODEV;
-	return ret;
+	return dmanic_queue_over(queue) ?: ret;
+}
+
+static bool queue_idle(struct dmanic_queue *queue)
+{
+	bool idle;
+
+	spin_lock_irq(&queue->lock);
+	idle = !queue->in_flight;
+	spin_unlock_irq(&queue->lock);
+	return idle;
+}
+
+/* Cancel what has not begun, wait for what has: links keep that short */
+static void queue_quiesce(struct dmanic_queue *queue)
+{
+	LIST_HEAD(ready);
+	LIST_HEAD(ops);
+
+	spin_lock_irq(&queue->lock);
+	WRITE_ONCE(queue->dying, true);
+	dmanic_queue_promote(queue, &ready, &ops);
+	spin_unlock_irq(&queue->lock);
+	queue->node->link->cancel(queue->node, queue, NULL);
+	dmanic_queue_complete(&ops);
+	wait_event(queue->wait, queue_idle(queue));
+}
+
+static int queue_ioctl_stop(void *object, void *data, struct dmanic_late *late)
+{
+	struct dmanic_queue *queue = object;
+	struct dmanic_stop *arg = data;
+
+	if (arg->flags)
+		return -EOPNOTSUPP;
+	WRITE_ONCE(queue->dying, true);
+	dmanic_queue_set_dead(queue);
+	/* Who submits now did not see it, perhaps; who comes later does */
+	mutex_lock(&queue->submit_lock);
+	mutex_unlock(&queue->submit_lock);
+	queue_quiesce(queue);
+	return 0;
 }
 
 static const struct dmanic_ioctl queue_ioctls[] = {
 	{ DMANIC_IOC_ENTER, sizeof(struct dmanic_enter), sizeof(struct dmanic_enter),
 	  queue_ioctl_enter },
+	{ DMANIC_IOC_QUEUE_STOP, sizeof(struct dmanic_stop), sizeof(struct dmanic_stop),
+	  queue_ioctl_stop, NULL, true },
 };
 
 /* ---- the file ---- */
@@ -185,11 +234,11 @@ static __poll_t queue_poll(struct file *file, poll_table *table)
 		WRITE_ONCE(queue->room_wanted, true);
 	/* E: on the list before looking at the tail, and at the head */
 	smp_mb();
-	if (dmanic_queue_unconsumed(queue))
+	if (dmanic_queue_unconsumed(queue) || dmanic_queue_wants(queue))
 		mask |= EPOLLIN | EPOLLRDNORM;
 	if (queue_has_entries(queue))
 		mask |= EPOLLOUT | EPOLLWRNORM;
-	if (dmanic_node_dead(queue->node))
+	if (dmanic_queue_over(queue))
 		mask |= EPOLLERR | EPOLLHUP;
 	return mask;
 }
@@ -202,8 +251,8 @@ static int queue_mmap(struct file *file, struct vm_area_struct *vma)
 }
 
 /**
- * dmanic_queue_set_dead() - the device goes: waiters get ENODEV
- * @queue: in node->queues, node->lock held
+ * dmanic_queue_set_dead() - dmanic_queue_over() became true: waiters are told
+ * @queue: does not go meanwhile
  */
 void dmanic_queue_set_dead(struct dmanic_queue *queue)
 {
@@ -242,31 +291,6 @@ static void queue_free(struct dmanic_queue *queue)
 	kvfree(queue->ops);
 	dmanic_account_give(queue->ctx, DMANIC_KIND_QUEUE);
 	call_rcu(&queue->rcu, queue_free_rcu);
-}
-
-static bool queue_idle(struct dmanic_queue *queue)
-{
-	bool idle;
-
-	spin_lock_irq(&queue->lock);
-	idle = !queue->in_flight;
-	spin_unlock_irq(&queue->lock);
-	return idle;
-}
-
-/* Cancel what has not begun, wait for what has: links keep that short */
-static void queue_quiesce(struct dmanic_queue *queue)
-{
-	LIST_HEAD(ready);
-	LIST_HEAD(ops);
-
-	spin_lock_irq(&queue->lock);
-	WRITE_ONCE(queue->dying, true);
-	dmanic_queue_promote(queue, &ready, &ops);
-	spin_unlock_irq(&queue->lock);
-	queue->node->link->cancel(queue->node, queue, NULL);
-	dmanic_queue_complete(&ops);
-	wait_event(queue->wait, queue_idle(queue));
 }
 
 static int queue_release(struct inode *inode, struct file *file)

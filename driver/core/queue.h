@@ -21,6 +21,7 @@ void dmanic_queue_promote(struct dmanic_queue *queue, struct list_head *ready,
 /* queue.c */
 u32 dmanic_queue_unconsumed(struct dmanic_queue *queue);
 bool dmanic_queue_has_room(struct dmanic_queue *queue);
+bool dmanic_queue_wants(struct dmanic_queue *queue);
 void dmanic_queue_spend(struct dmanic_queue *queue, u64 ns);
 
 /* submit.c; under queue->submit_lock */

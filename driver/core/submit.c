@@ -190,8 +190,8 @@ static u32 queue_quick(struct dmanic_queue *queue, u32 left)
 }
 
 /*
- * Take up to @to_submit entries. Return: how many, or -EINVAL; @spend is how
- * long the link makes the poster pay.
+ * Take up to @to_submit entries. Return: how many; -EINVAL impossible index; -ESHUTDOWN;
+ * @spend is how long the link makes the poster pay.
  */
 int dmanic_queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
 {
@@ -205,6 +205,8 @@ int dmanic_queue_submit(struct dmanic_queue *queue, u32 to_submit, u64 *spend)
 	bool behind;
 
 	lockdep_assert_held(&queue->submit_lock);
+	if (unlikely(dmanic_queue_dying(queue)))
+		return -ESHUTDOWN;
 	/* A: the tail before the entries */
 	tail = smp_load_acquire(&queue->ring->sq_tail);
 	if (tail - queue->sq_head > queue->sq_entries) {

@@ -357,11 +357,16 @@ static int uring_post_general(struct dmanic_queue *queue, struct io_uring_cmd *c
 /* -EAGAIN: io_uring comes again from a thread that may sleep */
 static int uring_submit_lock(struct dmanic_queue *queue, unsigned int issue_flags)
 {
-	if (likely(mutex_trylock(&queue->submit_lock)))
+	if (unlikely(!mutex_trylock(&queue->submit_lock))) {
+		if (issue_flags & IO_URING_F_NONBLOCK)
+			return -EAGAIN;
+		if (mutex_lock_interruptible(&queue->submit_lock))
+			return -EINTR;
+	}
+	if (likely(!dmanic_queue_dying(queue)))
 		return 0;
-	if (issue_flags & IO_URING_F_NONBLOCK)
-		return -EAGAIN;
-	return mutex_lock_interruptible(&queue->submit_lock) ? -EINTR : 0;
+	mutex_unlock(&queue->submit_lock);
+	return -ESHUTDOWN;
 }
 
 /* What an entry of 128 bytes has behind a struct dmanic_sqe */
@@ -587,11 +592,13 @@ static int uring_queue_over(void *object, u64 target, u64 *result)
 {
 	struct dmanic_queue *queue = object;
 	u32 available = min(dmanic_queue_unconsumed(queue), queue->cq_entries);
+	int over = dmanic_queue_over(queue);
 
 	*result = available;
-	if (dmanic_node_dead(queue->node))
-		return -ENODEV;
-	return available >= target ? (int)available : -EINPROGRESS;
+	if (over)
+		return over;
+	return available >= target || dmanic_queue_wants(queue) ? (int)available :
+								  -EINPROGRESS;
 }
 
 static int uring_queue_wait(struct dmanic_queue *queue, struct io_uring_cmd *cmd,
@@ -616,11 +623,13 @@ static int uring_queue_wait(struct dmanic_queue *queue, struct io_uring_cmd *cmd
 static int uring_irq_over(void *object, u64 target, u64 *result)
 {
 	struct dmanic_irq *irq = object;
+	int over;
 
 	/* F: what is counted here is in the ring */
 	*result = smp_load_acquire(&irq->raised);
-	if (dmanic_node_dead(irq->node))
-		return -ENODEV;
+	over = dmanic_irq_over(irq);
+	if (over)
+		return over;
 	return (s64)(*result - target) >= 0 ? 0 : -EINPROGRESS;
 }
 
@@ -636,6 +645,7 @@ static int uring_irq_over(void *object, u64 target, u64 *result)
 int dmanic_uring_queue_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
 	struct dmanic_queue *queue = cmd->file->private_data;
+	int over;
 
 	if (unlikely(issue_flags & DMANIC_URING_F_CANCEL)) {
 		if (cmd->cmd_op == DMANIC_URING_POST)
@@ -646,8 +656,9 @@ int dmanic_uring_queue_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	}
 	if (unlikely(cmd->flags & IORING_URING_CMD_FIXED))
 		return -EINVAL;
-	if (unlikely(dmanic_node_dead(queue->node)))
-		return -ENODEV;
+	over = dmanic_queue_over(queue);
+	if (unlikely(over))
+		return over;
 	switch (cmd->cmd_op) {
 	case DMANIC_URING_POST:
 		return uring_queue_post(queue, cmd, issue_flags);

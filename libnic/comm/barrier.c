@@ -137,6 +137,8 @@ static int wait_previous(struct nic_team *team, uint64_t deadline)
 			return ret;
 		if (team->joined) {
 			ret = look_for(team, from, team->round);
+			if (ret == -EINTR)
+				return ret;
 			/* It may have come, and left, meanwhile. */
 			if (is_gone(ret) && !has_come(team))
 				return fail_rank(team, -EREMOTEIO, from,
@@ -202,9 +204,12 @@ static int connect_peers(struct nic_team *team, uint64_t deadline)
 	for (unsigned int k = 0; k < team->rounds; k++) {
 		to = (team->rank + (1U << k)) % team->size;
 		name_barrier(team, to, k, name);
-		ret = nic_connect_irq_name(team->ctx, team->nodes[to], name,
-					   team->secret, nic_left(deadline),
-					   &team->peer[k]);
+		/* Whoever has found our interrupts must not have to find others */
+		do {
+			ret = nic_connect_irq_name(team->ctx, team->nodes[to], name,
+						   team->secret, nic_left(deadline),
+						   &team->peer[k]);
+		} while (ret == -EINTR && nic_left(deadline));
 		/* With no time left "not published" is "not in time". */
 		if (ret)
 			return ret == -ENOENT ? -ETIME : ret;
@@ -250,8 +255,11 @@ int nic_barrier_join(struct nic_team *team, uint64_t deadline)
 	if (ret)
 		return ret;
 	ret = connect_peers(team, deadline);
-	if (!ret)
-		ret = nic_team_barrier(team, nic_left(deadline));
+	if (!ret) {
+		do {
+			ret = nic_team_barrier(team, nic_left(deadline));
+		} while (ret == -EINTR && nic_left(deadline));
+	}
 	if (ret == -ETIME)
 		return fail_missing(team);
 	team->joined = !ret;
@@ -260,9 +268,12 @@ int nic_barrier_join(struct nic_team *team, uint64_t deadline)
 
 void nic_barrier_leave(struct nic_team *team)
 {
+	uint64_t deadline = nic_deadline(NIC_SECOND);
+
 	/* Others may still wait for our last notify. */
 	if (team->queue && !team->broken)
-		nic_queue_drain(team->queue, NIC_SECOND);
+		while (nic_queue_drain(team->queue, nic_left(deadline)) == -EINTR)
+			;
 	for (unsigned int k = 0; k < team->rounds; k++) {
 		nic_disconnect(team->peer[k]);
 		nic_irq_destroy(team->irq[k]);

@@ -251,9 +251,20 @@ void nic_part_remove(struct nic_part *part)
 	pthread_mutex_unlock(lock);
 }
 
-bool nic_inherited(const struct nic_ctx *ctx)
+bool nic_inherited(pid_t owner)
 {
-	return ctx->owner != getpid();
+	return owner != getpid();
+}
+
+/* A thread that is not here may hold the lock, but the way along @next is always whole */
+static void forget_parts(struct nic_ctx *ctx)
+{
+	struct nic_part *part, *next;
+
+	for (part = ctx->parts; part; part = next) {
+		next = part->next;
+		free(part);
+	}
 }
 
 /*
@@ -264,10 +275,14 @@ void nic_close(struct nic_ctx *ctx)
 {
 	if (!ctx)
 		return;
-	while (ctx->parts)
-		ctx->parts->end(ctx->parts);
+	if (nic_inherited(ctx->owner)) {
+		forget_parts(ctx);
+	} else {
+		while (ctx->parts)
+			ctx->parts->end(ctx->parts);
+		pthread_mutex_destroy(&ctx->lock);
+	}
 	close(ctx->fd);
-	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
 }
 

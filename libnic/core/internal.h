@@ -77,6 +77,14 @@ static inline int nic_ioctl(int fd, unsigned long number, void *arg)
 	return ioctl(fd, number, arg) < 0 ? -errno : 0;
 }
 
+/* @number: DMANIC_IOC_QUEUE_STOP, or _IRQ_STOP. An older driver leaves it to the last close() */
+static inline void nic_stop(int fd, unsigned long number)
+{
+	struct dmanic_stop arg = { .size = sizeof(arg) };
+
+	nic_ioctl(fd, number, &arg);
+}
+
 #define NIC_LIST_UNIT	8U	/* bytes, of dmanic_sqe.list_offset */
 static inline bool nic_list_fits(const struct nic_list *list)
 {
@@ -96,8 +104,8 @@ void nic_part_add(struct nic_ctx *ctx, struct nic_part *part, uint32_t number,
 		  void (*end)(struct nic_part *part));
 /* It goes by itself: for @end */
 void nic_part_remove(struct nic_part *part);
-/* By fork(): another process goes on with all of it, and has the mappings */
-bool nic_inherited(const struct nic_ctx *ctx);
+/* By fork(): another process, @owner, goes on with all of it, and has the mappings */
+bool nic_inherited(pid_t owner);
 
 /* ---- error.c ---- */
 

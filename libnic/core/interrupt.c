@@ -33,6 +33,7 @@ struct nic_irq {
 	bool has_eventfd;
 	struct nic_spin spin;
 	size_t map_bytes;
+	pid_t owner;
 };
 
 /* ---- make and destroy ---- */
@@ -86,6 +87,7 @@ static int irq_open(struct nic_irq *irq, struct dmanic_irq_create *arg)
 	irq->ring = map;
 	irq->map_bytes = arg->mmap_bytes;
 	irq->fd = arg->fd;
+	irq->owner = ctx->owner;
 	irq->id = arg->id;
 	irq->key = arg->key;
 	irq->has_eventfd = arg->eventfd >= 0;
@@ -180,7 +182,11 @@ void nic_irq_destroy(struct nic_irq *irq)
 {
 	if (!irq)
 		return;
-	munmap(irq->ring, irq->map_bytes);
+	/* Another process goes on with it, and a child has no mapping */
+	if (!nic_inherited(irq->owner)) {
+		nic_stop(irq->fd, DMANIC_IOC_IRQ_STOP);
+		munmap(irq->ring, irq->map_bytes);
+	}
 	close(irq->fd);
 	free(irq);
 }
@@ -220,7 +226,12 @@ int nic_irq_arm(struct nic_irq *irq)
 	/* E: pairs with the driver's between raised and its look at arm */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	count = nic_irq_count(irq) - irq->seen;
-	return count < INT_MAX ? (int)count : INT_MAX;
+	if (count)
+		return count < INT_MAX ? (int)count : INT_MAX;
+	if (__atomic_load_n(&irq->ring->flags, __ATOMIC_RELAXED) & DMANIC_RING_DEAD)
+		return nic_fail(irq->ctx, -ENODEV, NULL,
+				"arm an interrupt's eventfd");
+	return 0;
 }
 
 static void irq_seen(struct nic_irq *irq, uint64_t seen)

@@ -153,6 +153,7 @@ int nic_queue_create_with(struct nic_ctx *ctx,
 	}
 	new->ctx = ctx;
 	new->fd = arg.fd;
+	new->owner = ctx->owner;
 	new->sq_entries = arg.sq_entries;
 	new->cq_entries = arg.cq_entries;
 	new->sq_mask = arg.sq_entries - 1;
@@ -187,7 +188,11 @@ void nic_queue_destroy(struct nic_queue *queue)
 {
 	if (!queue)
 		return;
-	munmap(queue->ring, queue->map_bytes);
+	/* Another process goes on with it, and a child has no mapping */
+	if (!nic_inherited(queue->owner)) {
+		nic_stop(queue->fd, DMANIC_IOC_QUEUE_STOP);
+		munmap(queue->ring, queue->map_bytes);
+	}
 	close(queue->fd);
 	free(queue);
 }
@@ -283,11 +288,22 @@ int nic_queue_enter(struct nic_queue *queue, unsigned int min_complete,
 	return (int)arg.submitted;
 }
 
-/* The thread may have something to do: 0, or -errno of the call that woke it */
-static int wake_thread(struct nic_queue *queue)
+/* What was shown, @count entries of it, and what was not is not shown either */
+static int enter_shown(struct nic_queue *queue, uint32_t count)
 {
-	struct dmanic_enter arg = { .size = sizeof(arg) };
-	int ret;
+	struct dmanic_enter arg = { .size = sizeof(arg), .to_submit = count };
+	int ret = nic_ioctl(queue->fd, DMANIC_IOC_ENTER, &arg);
+
+	return ret ? fail_enter(queue, ret) : 0;
+}
+
+/*
+ * The thread may have something to do: 0, or -errno of the call that woke it. @submit: that
+ * call takes entries itself, which may take time
+ */
+static int wake_thread(struct nic_queue *queue, bool submit)
+{
+	uint32_t left;
 
 	/* G: pairs with the driver's between NEED_WAKEUP and its last look */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -295,11 +311,8 @@ static int wake_thread(struct nic_queue *queue)
 			       DMANIC_RING_NEED_WAKEUP), 1))
 		return 0;
 	/* It sleeps, but there may be nothing left for it; what is shown alone */
-	arg.to_submit = queue->sq_shown - sq_head(queue);
-	if (!arg.to_submit)
-		return 0;
-	ret = nic_ioctl(queue->fd, DMANIC_IOC_ENTER, &arg);
-	return ret ? fail_enter(queue, ret) : 0;
+	left = queue->sq_shown - sq_head(queue);
+	return left ? enter_shown(queue, submit ? left : 0) : 0;
 }
 
 static int submit_to_thread(struct nic_queue *queue)
@@ -310,7 +323,7 @@ static int submit_to_thread(struct nic_queue *queue)
 	if (!count && !not_submitted(queue))
 		return 0;
 	nic_queue_publish(queue);
-	ret = wake_thread(queue);
+	ret = wake_thread(queue, true);
 	return ret ? ret : (int)count;
 }
 
@@ -337,7 +350,8 @@ unsigned int nic_queue_ready(const struct nic_queue *queue)
 
 int nic_queue_arm(struct nic_queue *queue)
 {
-	uint32_t count;
+	uint32_t count, left;
+	int ret;
 
 	if (!queue->has_eventfd)
 		return nic_fail(queue->ctx, -EINVAL,
@@ -353,7 +367,15 @@ int nic_queue_arm(struct nic_queue *queue)
 	    DMANIC_RING_DEAD)
 		return nic_fail(queue->ctx, -ENODEV, NULL,
 				"arm a queue's eventfd");
-	return 0;
+	/*
+	 * Entries that were left for want of room: SILENT operations that are done by now told
+	 * nobody. Those that are still under way will, once the driver has seen that it is short.
+	 */
+	left = queue->has_thread ? 0 : queue->sq_shown - sq_head(queue);
+	if (!left)
+		return 0;
+	ret = enter_shown(queue, left);
+	return ret ? ret : (int)ready(queue);
 }
 
 /* It was a marker, and is not the caller's */
@@ -376,7 +398,7 @@ unsigned int nic_queue_poll(struct nic_queue *queue, struct nic_completion *out,
 	uint32_t left = ready(queue), mask = queue->cq_entries - 1;
 	uint32_t head = queue->cq_head, used = nic_queue_in_flight(queue);
 	struct nic_completion *done;
-	unsigned int taken = 0;
+	unsigned int taken = 0, silent = 0;
 
 	if (!left || !max)
 		return 0;
@@ -393,15 +415,17 @@ unsigned int nic_queue_poll(struct nic_queue *queue, struct nic_completion *out,
 		__atomic_store_n(&done->status, cqe->status, __ATOMIC_RELAXED);
 		done->opcode = cqe->opcode;
 		done->result = cqe->result;
+		/* Such a one was not counted, and is here because it failed */
+		if (__builtin_expect(cqe->status, 0))
+			silent += !!(cqe->flags & DMANIC_SQE_SILENT);
 	}
-	/* More completions than counted: SILENT operations that failed. */
-	queue->uncounted += used > taken ? taken : used;
+	queue->uncounted += taken - silent;
 	queue->cq_head = head;
 	/* D: completions are read before their places are given back */
 	__atomic_store_n(&queue->ring->cq_head, head, __ATOMIC_RELEASE);
 	/* Whatever fails here fails again when something is submitted */
 	if (queue->has_thread && room_was_short(queue, used))
-		wake_thread(queue);
+		wake_thread(queue, false);
 	return taken;
 }
 
@@ -486,13 +510,9 @@ unsigned int nic_queue_dispatch(struct nic_queue *queue, unsigned int max,
 
 /* ---- drain ---- */
 
-struct failures {
-	unsigned int count;
-	struct nic_completion first;
-};
-
-static void reap(struct nic_queue *queue, struct failures *failures)
+static void reap(struct nic_queue *queue)
 {
+	struct nic_failures *failures = &queue->failures;
 	struct nic_completion done[BATCH];
 	unsigned int taken;
 
@@ -506,7 +526,7 @@ static void reap(struct nic_queue *queue, struct failures *failures)
 	}
 }
 
-static int fail_drain(struct nic_queue *queue, const struct failures *failures)
+static int fail_drain(struct nic_queue *queue, const struct nic_failures *failures)
 {
 	static const char *const name[] = {
 		"NOP", "WRITE", "READ", "WRITE_STRIDED", "READ_STRIDED", "NOTIFY",
@@ -525,17 +545,20 @@ static int fail_drain(struct nic_queue *queue, const struct failures *failures)
 int nic_queue_drain(struct nic_queue *queue, uint64_t timeout_ns)
 {
 	uint64_t deadline = nic_deadline(timeout_ns);
-	struct failures failures = { 0 };
+	struct nic_failures failures;
 	int ret;
 
-	reap(queue, &failures);
+	reap(queue);
 	while (nic_queue_in_flight(queue) || queue->markers || queue->silent) {
 		if (queue->silent && !post_marker(queue))
 			continue;
 		ret = wait_ready(queue, deadline, queue->silent);
-		reap(queue, &failures);
+		reap(queue);
+		/* What failed until now is told by the call that goes on */
 		if (ret)
 			return ret;
 	}
+	failures = queue->failures;
+	queue->failures.count = 0;
 	return failures.count ? fail_drain(queue, &failures) : 0;
 }

@@ -7,6 +7,12 @@
 
 #include "internal.h"
 
+/* What nic_queue_drain() has taken and not told of yet */
+struct nic_failures {
+	unsigned int count;
+	struct nic_completion first;
+};
+
 /*
  * "sq_end" is where the ring is full according to the device's sq_head as last
  * read, so that posting touches its cache line only then.
@@ -26,12 +32,14 @@ struct nic_queue {
 	uint32_t uncounted;	/* of sq_tail: reaped, SILENT, or a marker */
 	uint32_t markers;	/* posted, not reaped */
 	bool silent;		/* SILENT posted since the last marker */
-	bool any_silent;	/* SILENT posted ever: nic_queue_in_flight() may be too low */
+	bool any_silent;	/* SILENT posted ever */
 	bool has_eventfd;
 	bool has_thread;
 	int fd;
 	struct nic_spin spin;
 	size_t map_bytes;
+	pid_t owner;
+	struct nic_failures failures;
 };
 
 /*

@@ -128,7 +128,7 @@ void nic_segment_free(struct nic_segment *seg)
 {
 	if (!seg)
 		return;
-	if (!nic_inherited(seg->part.ctx)) {
+	if (!nic_inherited(seg->part.ctx->owner)) {
 		/* A mapping keeps its pages, so the order does not matter to others. */
 		segment_ioctl(seg->part.ctx, DMANIC_IOC_SEGMENT_DESTROY, seg->part.number);
 		if (seg->mapped)
@@ -359,7 +359,7 @@ void nic_disconnect(struct nic_remote *remote)
 	if (!remote)
 		return;
 	arg.handle = remote->part.number;
-	if (!nic_inherited(remote->part.ctx))
+	if (!nic_inherited(remote->part.ctx->owner))
 		nic_ioctl(remote->part.ctx->fd, DMANIC_IOC_DISCONNECT, &arg);
 	nic_part_remove(&remote->part);
 	free(remote);

@@ -161,6 +161,18 @@ static int trigger(struct run *run, struct tile_link *link,
 	return doorbell(run, n, phase, k);
 }
 
+/* A signal does not end a run: neighbours count on this rank */
+static int await_one(const struct run *run, const struct tile_link *link)
+{
+	uint64_t deadline = nic_deadline(run->tile->timeout_ns);
+	int ret;
+
+	do {
+		ret = nic_irq_wait_count(link->heard, link->counted + 1, nic_left(deadline));
+	} while (ret == -EINTR);
+	return ret;
+}
+
 static int await(struct run *run, struct tile_link *link,
 		 enum nic_tile_phase phase, int64_t k)
 {
@@ -171,8 +183,7 @@ static int await(struct run *run, struct tile_link *link,
 	for (d = 0; d < run->grid.ndims; d++) {
 		if (link[d].rank < 0)
 			continue;
-		ret = nic_irq_wait_count(link[d].heard, link[d].counted + 1,
-					 run->tile->timeout_ns);
+		ret = await_one(run, &link[d]);
 		if (!ret) {
 			link[d].counted++;
 			continue;
@@ -224,13 +235,14 @@ static int start_dma(struct run *run, int64_t k)
 /* All faces of a step are waited for at once: one wake-up */
 static int wait_dma(struct run *run, int64_t k)
 {
+	uint64_t deadline = nic_deadline(run->tile->timeout_ns);
 	int ret;
 
 	ret = reap(run);
 	while (!ret && run->in_flight) {
 		ret = nic_queue_enter(run->tile->queue, run->in_flight,
-				      run->tile->timeout_ns);
-		if (ret < 0)
+				      nic_left(deadline));
+		if (ret < 0 && ret != -EINTR)
 			return queue_failed(run, ret, "wait dma", k);
 		ret = reap(run);
 	}
@@ -333,9 +345,12 @@ static int step_run(struct run *run, uint64_t *clock)
 static int finish(struct run *run)
 {
 	struct nic_tile *tile = run->tile;
+	uint64_t deadline = nic_deadline(tile->timeout_ns);
 	int ret;
 
-	ret = nic_queue_drain(tile->queue, tile->timeout_ns);
+	do {
+		ret = nic_queue_drain(tile->queue, nic_left(deadline));
+	} while (ret == -EINTR);
 	if (ret)
 		return fail(run, ret, -1, -1, "the last triggers: %s",
 			    nic_error_detail(tile->ctx));

@@ -88,6 +88,7 @@ static struct {
 	struct dmanic_segment_export export;
 	struct dmanic_connect connect;
 	unsigned int destroyed;
+	unsigned int stops;
 	struct {			/* of a context, the last */
 		uint64_t offset;
 		size_t bytes;
@@ -313,12 +314,16 @@ static void fake_finish(struct fake_object *queue, const struct dmanic_sqe *sqe)
 	if (!status && sqe->notify)
 		status = fake_raise(fake.handle[sqe->notify], sqe->payload,
 				    queue->node);
-	if (!status && sqe->flags & DMANIC_SQE_SILENT)
+	if (!status && sqe->flags & DMANIC_SQE_SILENT) {
+		if (ring->flags & DMANIC_RING_CQ_FULL)
+			fake_signal(queue, &ring->arm);
 		return;
+	}
 	cqe = &queue->cqe[queue->cq_tail++ & (queue->cq_entries - 1)];
 	cqe->cookie = sqe->cookie;
 	cqe->status = status;
 	cqe->opcode = sqe->opcode;
+	cqe->flags = sqe->flags;
 	cqe->result = status ? 0 : sqe->length;
 	/* C */
 	__atomic_store_n(&ring->cq_tail, queue->cq_tail, __ATOMIC_RELEASE);
@@ -593,6 +598,10 @@ static int fake_ioctl(struct fake_object *object, unsigned long number,
 		return fake_enter(object, arg);
 	case DMANIC_IOC_IRQ_WAIT:
 		return fake_irq_wait(object, arg);
+	case DMANIC_IOC_QUEUE_STOP:
+	case DMANIC_IOC_IRQ_STOP:
+		fake.stops++;
+		return 0;
 	}
 	return -ENOTTY;
 }

@@ -12,8 +12,10 @@
 #include <dirent.h>
 #include <nic.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "fake_driver.h"
+#include "libnic/core/internal.h"
 #include "unit.h"
 
 static struct nic_ctx *ctx;
@@ -362,6 +364,39 @@ TEST(segment__addresses)
 	nic_segment_free(seg);
 	nic_segment_free(NULL);
 	nic_close(ctx);
+}
+
+/* A thread that the child does not have is making a segment, say */
+TEST(fork__child_closes_all_and_ends_nothing)
+{
+	int status = -1;
+	pid_t child;
+
+	start();
+	ASSERT_EQ(nic_queue_create(ctx, 4, &queue), 0);
+	ASSERT_EQ(nic_irq_create(ctx, 1, 0, NULL, NULL, &irq), 0);
+	ASSERT_EQ(nic_segment_alloc(ctx, 100, &seg), 0);
+	fake.stops = fake.destroyed = 0;
+	pthread_mutex_lock(&ctx->lock);
+	child = fork();
+	ASSERT(child >= 0);
+	if (!child) {
+		alarm(20);
+		nic_queue_destroy(queue);
+		nic_irq_destroy(irq);
+		nic_close(ctx);
+		_exit(fake.stops || fake.destroyed);
+	}
+	pthread_mutex_unlock(&ctx->lock);
+	ASSERT_EQ(waitpid(child, &status, 0), child);
+	EXPECT_EQ(status, 0);
+	/* Who made it ends it, though others may have the file */
+	nic_queue_destroy(queue);
+	EXPECT_EQ(fake.stops, 1);
+	nic_irq_destroy(irq);
+	EXPECT_EQ(fake.stops, 2);
+	nic_close(ctx);
+	EXPECT_EQ(fake.destroyed, 1);
 }
 
 TEST(error__belongs_to_its_context)

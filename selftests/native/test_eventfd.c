@@ -227,6 +227,65 @@ TEST(eventfd__queue_signals_once_when_armed)
 	stop();
 }
 
+static struct fake_object *fake_queue(void)
+{
+	return fake.object[nic_queue_fd(queue)];
+}
+
+static void complete(uint32_t n)
+{
+	pthread_mutex_lock(&fake.lock);
+	fake_complete(fake_queue(), n);
+	pthread_mutex_unlock(&fake.lock);
+}
+
+/* SILENT operations have all the room, and tell nobody when they are done */
+TEST(eventfd__entries_left_behind_silent_ones_are_not_forgotten)
+{
+	uint32_t room, i;
+
+	start_queue();
+	fake.hold = true;
+	room = fake_queue()->cq_entries;
+	for (i = 0; i < room; i++) {
+		ASSERT_EQ(nic_post_nop(queue, NIC_SILENT, i), 0);
+		ASSERT_EQ(nic_queue_submit(queue), 1);
+	}
+	ASSERT_EQ(nic_post_nop(queue, 0, i), 0);
+	ASSERT_EQ(nic_queue_submit(queue), 0);
+	/* What is posted and not submitted is not submitted by that */
+	ASSERT_EQ(nic_post_nop(queue, 0, i), 0);
+	EXPECT_EQ(nic_queue_arm(queue), 0);
+	EXPECT_EQ(signals(), 0);
+	complete(1);
+	EXPECT_EQ(signals(), 1);
+	EXPECT_EQ(nic_queue_ready(queue), 0);
+	EXPECT_EQ(nic_queue_arm(queue), 0);
+	EXPECT_EQ(fake_queue()->held_count, room);
+	complete(room);
+	EXPECT_EQ(signals(), 1);
+	EXPECT_EQ(nic_queue_ready(queue), 1);
+	/* They are all done before it is armed */
+	EXPECT_EQ(nic_queue_in_flight(queue), 2);
+	stop();
+}
+
+/* It would be the last sleep: no other signal comes */
+TEST(eventfd__interrupt_of_a_removed_device_is_not_armed)
+{
+	struct dmanic_irq_ring *ring;
+
+	start_irq();
+	fake_raise_fd(nic_irq_fd(irq), 1, 0);
+	ring = fake.object[nic_irq_fd(irq)]->map;
+	ring->flags = DMANIC_RING_DEAD;
+	EXPECT_EQ(nic_irq_arm(irq), 1);
+	EXPECT_EQ(nic_irq_poll(irq, NULL, 1, NULL), 1);
+	EXPECT_EQ(nic_irq_arm(irq), -ENODEV);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "removed");
+	stop();
+}
+
 TEST(eventfd__interrupt_signals_once_when_armed)
 {
 	struct nic_event event;

@@ -454,6 +454,54 @@ TEST(queue__silent_that_fails_is_told)
 	stop();
 }
 
+static void complete_first(void)
+{
+	pthread_mutex_lock(&fake.lock);
+	fake_complete(fake_queue(), 1);
+	pthread_mutex_unlock(&fake.lock);
+}
+
+/* Its completion was all there was to tell of it, and is taken */
+TEST(queue__failure_before_a_time_out_is_told_by_the_next_drain)
+{
+	start_queue(4, 0);
+	fake.hold = true;
+	fake.outcome = odd_fail;
+	ASSERT_EQ(nic_post_nop(queue, NIC_SILENT, 1), 0);
+	ASSERT_EQ(nic_post_nop(queue, 0, 2), 0);
+	ASSERT_EQ(nic_queue_submit(queue), 2);
+	complete_first();
+	EXPECT_EQ(nic_queue_drain(queue, 1000000), -ETIME);
+	complete_all();
+	EXPECT_EQ(nic_queue_drain(queue, SECOND), -EREMOTEIO);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "1 operations failed, first NOP with cookie 0x1");
+	/* And by no other */
+	EXPECT_EQ(nic_queue_drain(queue, SECOND), 0);
+	stop();
+}
+
+/* A SILENT one that failed is not one of those that are counted */
+TEST(queue__in_flight_is_right_when_silent_ones_fail)
+{
+	start_queue(4, 0);
+	fake.hold = true;
+	fake.outcome = odd_fail;
+	ASSERT_EQ(nic_post_nop(queue, NIC_SILENT, 1), 0);
+	EXPECT_EQ(nic_queue_drain(queue, 1000000), -ETIME);
+	ASSERT_EQ(nic_post_nop(queue, 0, 2), 0);
+	ASSERT_EQ(nic_queue_submit(queue), 1);
+	EXPECT_EQ(nic_queue_in_flight(queue), 1);
+	/* The one that fails, and the marker behind it */
+	complete_first();
+	complete_first();
+	EXPECT_EQ(nic_queue_drain(queue, 1000000), -ETIME);
+	EXPECT_EQ(nic_queue_in_flight(queue), 1);
+	complete_all();
+	EXPECT_EQ(nic_queue_drain(queue, SECOND), -EREMOTEIO);
+	EXPECT_EQ(nic_queue_in_flight(queue), 0);
+	stop();
+}
+
 static void complete_all_at_last(void)
 {
 	complete_all();

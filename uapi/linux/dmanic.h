@@ -22,6 +22,7 @@
  *   ENOMEM      out of memory, or of the cgroup's share
  *   EDQUOT      a limit: the refusal in the struct tells which and how much
  *   ENODEV      the device was removed
+ *   ESHUTDOWN   somebody stopped the queue or interrupt
  *   EHOSTUNREACH no such node, or it does not answer
  *   ENETDOWN    the network device of this node is down
  *   ETIME       the time-out passed
@@ -56,7 +57,9 @@ enum dmanic_cmd {
 	DMANIC_CMD_IRQ_CREATE = 8,
 	DMANIC_CMD_NEWS_EVENTFD = 9,
 	DMANIC_CMD_ENTER = 16,		/* on a queue */
+	DMANIC_CMD_QUEUE_STOP = 17,
 	DMANIC_CMD_IRQ_WAIT = 24,	/* on an interrupt */
+	DMANIC_CMD_IRQ_STOP = 25,
 };
 
 /* Which limit a refusal is about */
@@ -439,6 +442,25 @@ struct dmanic_irq_wait {
 	__aligned_u64 raised;
 };
 
+/**
+ * struct dmanic_stop - DMANIC_IOC_QUEUE_STOP, DMANIC_IOC_IRQ_STOP
+ * @size: sizeof(struct dmanic_stop)
+ * @flags: zero
+ *
+ * For who is done with a queue or an interrupt, but whose close() is perhaps not the last:
+ * a forked child may have the file, or a command of an io_uring. What close() gives back it
+ * gives back with the last one; but nothing happens any more once this returns.
+ *
+ * QUEUE_STOP: entries are not taken any more, operations that were not done end with
+ * CANCELLED, and none of them touches memory: it waits for that, as the last close() does.
+ * IRQ_STOP: other nodes do not find it any more, and its name is free. Whoever waits gets
+ * ESHUTDOWN, and DMANIC_RING_DEAD is set. Stopping once more does nothing.
+ */
+struct dmanic_stop {
+	__u32 size;
+	__u32 flags;
+};
+
 /*
  * io_uring commands: IORING_OP_URING_CMD with one of these as cmd_op, and the
  * argument in the entry's cmd field. res is not negative on success; a failed
@@ -450,7 +472,8 @@ struct dmanic_irq_wait {
  *   LIMIT -ENOBUFS, SOURCE_CHANGED -EILSEQ, UNSUPPORTED -EOPNOTSUPP
  *
  * and -EBUSY: as many operations are in flight as the queue has completion
- * entries; -ENODEV: the device was removed. In a ring with 32-byte completions
+ * entries; -ENODEV: the device was removed; -ESHUTDOWN: the queue or interrupt was
+ * stopped. In a ring with 32-byte completions
  * the second result is what struct dmanic_cqe.result would be, or how often the
  * interrupt was raised. A command that makes no sense is refused with -EINVAL,
  * one that does not fit its descriptor with -ENOTTY.
@@ -483,7 +506,8 @@ enum dmanic_uring_cmd {
 	DMANIC_URING_ENTER = 2,
 	/*
 	 * On a queue: wait for completions; struct dmanic_uring_enter. res: how
-	 * many are unconsumed. On an interrupt: DMANIC_URING_IRQ_WAIT. Both need
+	 * many are unconsumed; fewer than asked for: entries that were left for lack
+	 * of room (DMANIC_RING_CQ_FULL) can be taken now, which is for ENTER. On an interrupt: DMANIC_URING_IRQ_WAIT. Both need
 	 * DMANIC_FEATURE_URING_CANCEL; without it, IORING_OP_POLL_ADD waits. -ETIME:
 	 * the time-out passed; -ECANCELED: the ring dies; -EBUSY: 1024 wait already.
 	 */
@@ -525,6 +549,8 @@ struct dmanic_uring_irq_wait {
 #define DMANIC_IOC_IRQ_CREATE		_IO(DMANIC_TYPE, DMANIC_CMD_IRQ_CREATE)
 #define DMANIC_IOC_NEWS_EVENTFD		_IO(DMANIC_TYPE, DMANIC_CMD_NEWS_EVENTFD)
 #define DMANIC_IOC_ENTER		_IO(DMANIC_TYPE, DMANIC_CMD_ENTER)
+#define DMANIC_IOC_QUEUE_STOP		_IO(DMANIC_TYPE, DMANIC_CMD_QUEUE_STOP)
 #define DMANIC_IOC_IRQ_WAIT		_IO(DMANIC_TYPE, DMANIC_CMD_IRQ_WAIT)
+#define DMANIC_IOC_IRQ_STOP		_IO(DMANIC_TYPE, DMANIC_CMD_IRQ_STOP)
 
 #endif /* _UAPI_LINUX_DMANIC_H */

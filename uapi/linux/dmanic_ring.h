@@ -174,7 +174,7 @@ struct dmanic_list_entry {
  * @DMANIC_STATUS_PEER_RESTARTED: the target node is not the one connected to
  * @DMANIC_STATUS_LINK_DOWN: this node's link is down or being removed
  * @DMANIC_STATUS_TIMED_OUT: gave up waiting for the target
- * @DMANIC_STATUS_CANCELLED: the queue was closed first
+ * @DMANIC_STATUS_CANCELLED: the queue was closed or stopped first
  * @DMANIC_STATUS_LIMIT: a limit was reached: interrupt events not consumed, or too many nodes in
  *	use at once
  * @DMANIC_STATUS_SOURCE_CHANGED: local memory was changed before completion
@@ -219,11 +219,11 @@ struct dmanic_cqe {
 	__aligned_u64 reserved;
 };
 
-/* Flags the driver sets in struct dmanic_queue_ring.flags */
+/* Flags the driver sets in struct dmanic_queue_ring.flags, and DEAD in struct dmanic_irq_ring's */
 #define DMANIC_RING_CQ_FULL	(1U << 0) /* entries left: no room for completions */
 #define DMANIC_RING_BAD_INDEX	(1U << 1) /* sq_tail or cq_head is impossible */
 #define DMANIC_RING_NEED_WAKEUP	(1U << 2) /* the polling thread sleeps: ENTER */
-#define DMANIC_RING_DEAD	(1U << 3) /* the device was removed */
+#define DMANIC_RING_DEAD	(1U << 3) /* the device was removed, or this was stopped */
 
 #define DMANIC_CACHE_LINE	64
 
@@ -235,7 +235,8 @@ struct dmanic_cqe {
  * @cq_head: written by the program: next completion entry it will read
  * @flags: written by the driver: DMANIC_RING_*
  * @arm: written by the program: 1 asks for one eventfd signal at the next
- *	completion; the driver clears it when it signals
+ *	completion, or when something ended without one and CQ_FULL is set; the driver
+ *	clears it when it signals
  */
 struct dmanic_queue_ring {
 	__u32 sq_tail;
@@ -278,6 +279,7 @@ struct dmanic_irq_event {
 /**
  * struct dmanic_irq_ring - head of an interrupt's mapping
  * @raised: written by the driver: how often it was raised since creation
+ * @flags: written by the driver: DMANIC_RING_DEAD
  * @seen: written by the program: how many of them it has taken notice of
  * @arm: as in struct dmanic_queue_ring
  * @event: event i is event[i & (depth - 1)]. STRICT: it stays until @seen passes
@@ -286,8 +288,9 @@ struct dmanic_irq_event {
  */
 struct dmanic_irq_ring {
 	__aligned_u64 raised;
+	__u32 flags;
 	/* private: */
-	__u8 pad0[56];
+	__u8 pad0[52];
 	/* public: */
 	__aligned_u64 seen;
 	/* private: */
