@@ -26,6 +26,7 @@ static_assert(sizeof(struct dmanic_irq_create) == 144);
 static_assert(sizeof(struct dmanic_news_eventfd) == 16);
 static_assert(sizeof(struct dmanic_enter) == 32);
 static_assert(sizeof(struct dmanic_irq_wait) == 32);
+static_assert(sizeof(struct dmanic_stop) == 8);
 static_assert(sizeof(struct dmanic_list_entry) == 24);
 static_assert(sizeof(struct dmanic_uring_enter) == 16);
 static_assert(sizeof(struct dmanic_uring_irq_wait) == 16);

@@ -65,6 +65,7 @@ NIC_AT(dmanic_irq_event, reserved, 12);
 
 NIC_SIZE(dmanic_irq_ring, 3 * DMANIC_CACHE_LINE);
 NIC_AT(dmanic_irq_ring, raised, 0 * DMANIC_CACHE_LINE);
+NIC_AT(dmanic_irq_ring, flags, 8);
 NIC_AT(dmanic_irq_ring, seen, 1 * DMANIC_CACHE_LINE);
 NIC_AT(dmanic_irq_ring, arm, 2 * DMANIC_CACHE_LINE);
 NIC_AT(dmanic_irq_ring, event, 3 * DMANIC_CACHE_LINE);
@@ -203,6 +204,10 @@ NIC_AT(dmanic_irq_wait, flags, 4);
 NIC_AT(dmanic_irq_wait, target, 8);
 NIC_AT(dmanic_irq_wait, timeout_ns, 16);
 NIC_AT(dmanic_irq_wait, raised, 24);
+
+NIC_SIZE(dmanic_stop, 8);
+NIC_AT(dmanic_stop, size, 0);
+NIC_AT(dmanic_stop, flags, 4);
 
 /* ---- what nic.h has of its own, read by the driver ---- */
 

@@ -10,12 +10,15 @@
  *   nic_irq      an interrupt others can raise. One owner at a time.
  * Close queues and interrupts, and unmap what nic_map_remote() mapped, before the
  * context: each keeps the device open. After fork() the child must not use any
- * of them: the mappings are not inherited. It may close the context, which ends
- * nothing of its parent's.
+ * of them: the mappings are not inherited. It may destroy queues and interrupts and
+ * close the context, which ends nothing of its parent's; as long as it has them, what
+ * the parent leaves when it dies stays.
  *
  * Functions return 0 (or a count) or a negative errno; nic_error_detail() then
- * tells what was tried and what to do. The outcome of an operation is an enum
- * nic_status in its completion. Sizes and offsets are bytes, times are
+ * tells what was tried and what to do. -EMFILE and -ENFILE, no descriptor is left, and
+ * -ENODEV, the device was removed, may come from all that make something. -EINTR: a signal
+ * came first, or io_uring has work for this thread; call again. The outcome of an operation
+ * is an enum nic_status in its completion. Sizes and offsets are bytes, times are
  * nanoseconds. Nothing blocks unless it says so.
  *
  * Environment: NIC_DEVICE, see nic_open(). NIC_SPIN_NS, how long a wait may
@@ -348,7 +351,13 @@ int nic_connect_irq_name(struct nic_ctx *ctx, uint32_t node, const char *name,
 			 const uint64_t secret[2], uint64_t timeout_ns,
 			 struct nic_remote **remote);
 
-/** nic_disconnect() - posted operations finish; NULL is fine */
+/**
+ * nic_disconnect() - end a connection
+ * @remote: the connection, or NULL
+ *
+ * Operations that the device has taken finish; what is still in a ring fails with
+ * NIC_NO_HANDLE. So complete those first.
+ */
 void nic_disconnect(struct nic_remote *remote);
 
 /** nic_remote_bytes() - size of the segment (or places of the interrupt) */
@@ -480,24 +489,35 @@ int nic_queue_create_with(struct nic_ctx *ctx,
 			  struct nic_queue **queue);
 
 /**
- * nic_queue_destroy() - close it; what is in flight is cancelled
+ * nic_queue_destroy() - stop and close it; what is in flight is cancelled
  * @queue: the queue, or NULL
  *
- * Waits until the device no longer touches memory for it (bounded).
+ * Waits until the device no longer touches memory for it (bounded), also when a forked
+ * child or a command of an io_uring has its file. In a child it only closes that.
  */
 void nic_queue_destroy(struct nic_queue *queue);
 
-/** nic_queue_fd() - for poll(): POLLIN completions, POLLOUT room, POLLERR */
+/**
+ * nic_queue_fd() - for poll(): POLLIN completions, POLLOUT room, POLLERR
+ * @queue: the queue
+ *
+ * POLLIN without a completion: entries that nic_queue_submit() left can be taken now, so
+ * call it again.
+ *
+ * Return: the file descriptor.
+ */
 int nic_queue_fd(const struct nic_queue *queue);
 
 /**
  * nic_queue_arm() - have the eventfd signalled by the next completion, once
- * @queue: a queue with an eventfd; posted entries are not submitted by this
+ * @queue: a queue with an eventfd; what is posted and not submitted stays so
  *
  * For programs that sleep on one eventfd for many things: submit, arm, and
  * sleep if that returned 0; then read the eventfd, take completions, arm again.
  * A signal that was not needed may be left over from before. Nothing is lost
- * between arming and sleeping. The end of the device signals, armed or not.
+ * between arming and sleeping: entries that were submitted and left for want of room are
+ * offered once more, with a system call, and room for them signals, too. The end of the
+ * device signals, armed or not.
  *
  * Return: 0 armed; how many completions there are already: take them, do not
  * sleep; -EINVAL the queue has no eventfd; -ENODEV the device was removed.
@@ -725,8 +745,10 @@ int nic_queue_submit(struct nic_queue *queue);
  * @min_complete: wait for so many unreaped completions
  * @timeout_ns: longest wait
  *
- * Blocks. Return: entries taken; -ETIME; -EINTR; -ENODEV. What was submitted
- * stays submitted whatever the wait returns.
+ * Blocks. Return: entries taken; -ETIME; -EINTR; -ENODEV; what was submitted
+ * stays submitted then. -EINVAL: @min_complete is more than there is room for; then nothing
+ * was submitted. After a nic_queue_drain() that came to no end, one that it keeps for
+ * itself may count.
  */
 int nic_queue_enter(struct nic_queue *queue, unsigned int min_complete,
 		    uint64_t timeout_ns);
@@ -736,6 +758,9 @@ int nic_queue_enter(struct nic_queue *queue, unsigned int min_complete,
  * @queue: the queue
  * @out: room for @max completions
  * @max: at most so many
+ *
+ * With NIC_POLL_THREAD one call wakes the thread, if it sleeps and left entries for which
+ * this makes room.
  *
  * Return: how many were taken, 0 when none.
  */
@@ -760,9 +785,10 @@ int nic_queue_wait(struct nic_queue *queue, struct nic_completion *out,
  * @queue: the queue
  * @timeout_ns: longest wait
  *
- * Completions are consumed. Return: 0 all succeeded; -EREMOTEIO at least one
- * failed (nic_error_detail() names the first); -ETIME; -EINTR; -ENODEV.
- * SILENT operations count as done when a NOP fenced behind them is.
+ * Completions are consumed. SILENT operations count as done when a NOP fenced behind them
+ * is. Return: 0 all succeeded; -EREMOTEIO at least one failed (nic_error_detail() names the
+ * first); -ETIME; -EINTR; -ENODEV. After the last three what failed until then is told by
+ * the call that comes to an end.
  */
 int nic_queue_drain(struct nic_queue *queue, uint64_t timeout_ns);
 
@@ -793,9 +819,6 @@ unsigned int nic_queue_ready(const struct nic_queue *queue);
 /**
  * nic_queue_in_flight() - submitted or posted, not yet reaped (not SILENT)
  * @queue: the queue
- *
- * A SILENT operation that fails has a completion like any other, so after one
- * this may be too low, until nic_queue_drain() returned 0 or -EREMOTEIO.
  *
  * Return: how many.
  */
@@ -852,7 +875,13 @@ struct nic_irq_options {
 int nic_irq_create_with(struct nic_ctx *ctx, const struct nic_irq_options *options,
 			struct nic_irq **irq);
 
-/** nic_irq_destroy() - later notifies fail with NIC_NO_SEGMENT; NULL is fine */
+/**
+ * nic_irq_destroy() - stop and close it: later notifies fail with NIC_NO_SEGMENT
+ * @irq: the interrupt, or NULL
+ *
+ * Its name is free afterwards, also when a forked child or a command of an io_uring has its
+ * file. In a child it only closes that.
+ */
 void nic_irq_destroy(struct nic_irq *irq);
 
 /** nic_irq_fd() - for poll(): POLLIN raised since last seen */
@@ -870,7 +899,8 @@ uint64_t nic_irq_key(const struct nic_irq *irq);
  * signalled as well; poll() on nic_irq_fd() then says POLLERR.
  *
  * Return: 0 armed; how many events there are already, at most INT_MAX: take
- * them, do not sleep; -EINVAL the interrupt has no eventfd.
+ * them, do not sleep; -EINVAL the interrupt has no eventfd; -ENODEV the device was
+ * removed, and no event is left.
  */
 int nic_irq_arm(struct nic_irq *irq);
 
@@ -883,7 +913,7 @@ struct nic_event {
 /**
  * nic_irq_poll() - take events without a system call
  * @irq: the interrupt
- * @events: room for @max events, NULL to count only
+ * @events: room for @max events; NULL: they are taken, and not told
  * @max: at most so many
  * @lost: out, may be NULL: older events that were overwritten (they count in
  *	the return value of nic_irq_count())

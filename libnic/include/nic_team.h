@@ -40,7 +40,7 @@ struct nic_team;
  * Return: 0; -ETIME (nic_error_detail() names the first missing rank); -EINVAL
  * the environment contradicts itself; -EACCES a rank has another secret;
  * -EHOSTUNREACH there is no such node; -ENETDOWN this node's network device is down;
- * -EEXIST two ranks are the same; -EINTR.
+ * -EEXIST two ranks are the same. Signals do not end it.
  */
 int nic_team_init(struct nic_ctx *ctx, uint64_t timeout_ns, struct nic_team **team);
 
@@ -66,7 +66,8 @@ const uint64_t *nic_team_secret(const struct nic_team *team);
  * @team: the team
  * @timeout_ns: longest wait
  *
- * Dissemination over remote interrupts, ceil(log2(size)) rounds. Blocks.
+ * Dissemination over remote interrupts, ceil(log2(size)) rounds. Blocks; over ether longer
+ * than @timeout_ns where a node does not answer, by the time after which it is dead.
  * After -ETIME and -EINTR the next call goes on with the same barrier; after
  * -EREMOTEIO every other one fails too.
  *

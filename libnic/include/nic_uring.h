@@ -275,11 +275,13 @@ void nic_uring_prep_enter(void *sqe, struct nic_queue *queue);
  * @min_complete: how many unreaped completions, at most those it has room for
  * @timeout_ns: longest wait; NIC_TIMEOUT_NEVER
  *
- * Only closing the ring ends it sooner: IORING_OP_ASYNC_CANCEL and
+ * Only closing the ring ends it sooner, and nic_queue_destroy(): IORING_OP_ASYNC_CANCEL and
  * IORING_OP_LINK_TIMEOUT do not find a command that was begun (-ENOENT).
  *
- * res: how many there are; -ETIME; -ENODEV the device was removed; -ECANCELED
- * with the ring; -EBUSY more than a thousand wait already.
+ * res: how many there are, fewer than @min_complete when entries that were left for want of
+ * room can be taken now: submit again; -ETIME; -ENODEV the device was removed; -ESHUTDOWN
+ * the queue, or the interrupt, was destroyed; -ECANCELED with the ring; -EBUSY more than a
+ * thousand wait already.
  */
 void nic_uring_prep_wait(void *sqe, const struct nic_queue *queue,
 			 unsigned int min_complete, uint64_t timeout_ns);

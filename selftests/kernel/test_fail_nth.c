@@ -484,6 +484,44 @@ FIXTURE_VARIANT_ADD(fail_nth, irq_wait) {
 	nothing, call_irq_wait, nothing,
 };
 
+static int stop(int fd, unsigned long number)
+{
+	struct dmanic_stop arg = { .size = sizeof(arg) };
+
+	return dmanic_call(fd, number, &arg);
+}
+
+static int call_queue_stop(struct fail_nth_self *self)
+{
+	return stop(self->queue.fd, DMANIC_IOC_QUEUE_STOP);
+}
+
+static void undo_queue_stop(struct fail_nth_self *self)
+{
+	EXPECT_TRUE(queue_flags(&self->queue) & DMANIC_RING_DEAD);
+	queue_close(&self->queue);
+	self->queue = queue_make(&self->node, 8, 8);
+}
+
+FIXTURE_VARIANT_ADD(fail_nth, queue_stop) {
+	nothing, call_queue_stop, undo_queue_stop,
+};
+
+static int call_irq_stop(struct fail_nth_self *self)
+{
+	return stop(self->irq.fd, DMANIC_IOC_IRQ_STOP);
+}
+
+static void undo_irq_stop(struct fail_nth_self *self)
+{
+	EXPECT_EQ(disconnect(&self->node, self->notify), 0);
+	irq_close(&self->irq);
+	self->irq = irq_make_with(&self->peer, 8, 0, -1, "irq", secret);
+	self->notify = irq_connect(&self->node, &self->irq);
+}
+
+FIXTURE_VARIANT_ADD(fail_nth, irq_stop) { nothing, call_irq_stop, undo_irq_stop };
+
 static int map_fd(struct fail_nth_self *self, int fd, size_t bytes,
 		  off_t offset)
 {

@@ -227,6 +227,20 @@ FIXTURE_VARIANT_ADD(ioctl, irq_wait) {
 	.prepare = prepare_nothing,
 };
 
+FIXTURE_VARIANT_ADD(ioctl, queue_stop) {
+	.number = DMANIC_IOC_QUEUE_STOP,
+	.bytes = sizeof(struct dmanic_stop),
+	.place = ON_QUEUE,
+	.prepare = prepare_nothing,
+};
+
+FIXTURE_VARIANT_ADD(ioctl, irq_stop) {
+	.number = DMANIC_IOC_IRQ_STOP,
+	.bytes = sizeof(struct dmanic_stop),
+	.place = ON_IRQ,
+	.prepare = prepare_nothing,
+};
+
 /* A request that works, with its size; @argument has room for a page. */
 static void prepare(struct ioctl_self *self,
 		    const struct ioctl_variant *variant, void *argument)
@@ -527,7 +541,8 @@ TEST_F(ioctl_reserved, field_is_EOPNOTSUPP)
 static bool number_known(unsigned int nr)
 {
 	return nr <= DMANIC_CMD_NEWS_EVENTFD || nr == DMANIC_CMD_ENTER ||
-	       nr == DMANIC_CMD_IRQ_WAIT;
+	       nr == DMANIC_CMD_QUEUE_STOP || nr == DMANIC_CMD_IRQ_WAIT ||
+	       nr == DMANIC_CMD_IRQ_STOP;
 }
 
 FIXTURE(ioctl_number) {

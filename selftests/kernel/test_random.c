@@ -343,6 +343,7 @@ static void call_anything(struct walk *walk)
 	arg[0] = next(walk) % 200;
 	if (nr == DMANIC_CMD_SEGMENT_CREATE || nr == DMANIC_CMD_ENTER ||
 	    nr == DMANIC_CMD_IRQ_WAIT || nr == DMANIC_CMD_CONNECT ||
+	    nr == DMANIC_CMD_QUEUE_STOP || nr == DMANIC_CMD_IRQ_STOP ||
 	    nr == DMANIC_CMD_QUEUE_CREATE || nr == DMANIC_CMD_IRQ_CREATE)
 		nr = DMANIC_CMD_SEGMENT_REVOKE;
 	count(walk, dmanic_call(any_fd(walk), _IO(DMANIC_TYPE, nr), arg));

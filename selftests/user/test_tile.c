@@ -11,7 +11,9 @@
 
 #include <errno.h>
 #include <nic_tile.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /**
@@ -222,6 +224,24 @@ static struct nest nest_make(const struct rank *self,
 	return nest;
 }
 
+/* Between signals while tiles are run, in microseconds; zero: none */
+static long signal_us;
+
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+static void signals(bool on)
+{
+	const long us = on ? signal_us : 0;
+	const struct itimerval often = {
+		.it_interval.tv_usec = us, .it_value.tv_usec = us,
+	};
+
+	ASSERT_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
+}
+
 static void nest_run(struct rank *self, struct nest *nest,
 		     struct nic_tile *tile, enum nic_tile_schedule schedule,
 		     uint64_t height)
@@ -236,7 +256,9 @@ static void nest_run(struct rank *self, struct nest *nest,
 	nest->grid.height = height;
 	nest->seed += 1000003;
 	nest->next = 0;
+	signals(true);
 	NIC_OK_OR_FAIL(self->ctx, nic_tile_run(tile, &options, &result));
+	signals(false);
 	EXPECT_EQ(result.ntiles, tiles);
 	EXPECT_EQ(result.phase[NIC_TILE_COMPUTE].count, tiles);
 	EXPECT_EQ(result.failed_rank, -1);
@@ -282,6 +304,22 @@ static void chain_rank(struct rank *self)
 TEST(tile, two_dimensions_equal_a_sequential_run)
 {
 	ranks_run(4, chain_rank);
+}
+
+/* A profiler's, say: each sleep of each rank is interrupted many times */
+static void signalled_rank(struct rank *self)
+{
+	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	const uint64_t heights[] = { 3, 7 };
+
+	ASSERT_EQ(sigaction(SIGALRM, &action, NULL), 0);
+	signal_us = 200;
+	run_all(self, &chain, 0, heights, ARRAY_SIZE(heights));
+}
+
+TEST(tile, signals_do_not_end_a_run)
+{
+	ranks_run(4, signalled_rank);
 }
 
 /* 2 x 3 ranks: corners cross between four of them, twice */

@@ -100,6 +100,11 @@ static const struct field irq_wait[] = {
 	FIELD(dmanic_irq_wait, timeout_ns, KIND_TIME),
 };
 
+static const struct field stop[] = {
+	FIELD(dmanic_stop, size, KIND_SIZE),
+	FIELD(dmanic_stop, flags, KIND_ZERO),
+};
+
 /* A submission entry; its unions are what most opcodes take them for */
 static const struct field sqe[] = {
 	FIELD(dmanic_sqe, opcode, KIND_SMALL),
@@ -232,6 +237,8 @@ const struct description calls[] = {
 	{ IOCTL(enter, QUEUE, ENTER, dmanic_enter), FIELDS(enter), AGREES(enter) },
 	{ IOCTL(irq_wait, IRQ, IRQ_WAIT, dmanic_irq_wait), FIELDS(irq_wait),
 	  AGREES(irq_wait) },
+	{ IOCTL(queue_stop, QUEUE, QUEUE_STOP, dmanic_stop), FIELDS(stop) },
+	{ IOCTL(irq_stop, IRQ, IRQ_STOP, dmanic_stop), FIELDS(stop) },
 	{ SPECIAL(post, QUEUE), ARGUMENT(dmanic_sqe), FIELDS(sqe), .inside = true,
 	  .flags = DMANIC_SQE_FENCE | DMANIC_SQE_NOTIFY | DMANIC_SQE_SILENT, AGREES(post) },
 	{ SPECIAL(poke, FD), FIELDS(pokes), .inside = true },

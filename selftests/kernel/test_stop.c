@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * test_stop.c - queues and interrupts that are stopped while somebody else has the file
+ *
+ * Owns: QUEUE_STOP and IRQ_STOP: what was under way, who waits, what comes afterwards; and
+ * how it is told that entries left for want of room can be taken. Others have the file by
+ * dup(), as a forked child or a command of an io_uring has it.
+ */
+#include "uring_test.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+FIXTURE(stop) {
+	struct apart pair;
+	struct queue queue;
+	int eventfd;
+	int other;		/* keeps the file */
+};
+
+FIXTURE_SETUP(stop)
+{
+	/* What is posted is not done for an hour */
+	self->pair = apart_make(HOUR_NS, 4096);
+	self->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	ASSERT_GE(self->eventfd, 0);
+	self->queue = queue_make_eventfd(&self->pair.node, 8, 8, self->eventfd);
+	self->other = dup(self->queue.fd);
+	ASSERT_GE(self->other, 0);
+}
+
+FIXTURE_TEARDOWN(stop)
+{
+}
+
+static int stop(int fd, unsigned long number)
+{
+	struct dmanic_stop arg = { .size = sizeof(arg) };
+
+	return dmanic_call(fd, number, &arg);
+}
+
+static struct dmanic_sqe put(const struct stop_self *self)
+{
+	return sqe_move(DMANIC_OP_WRITE, self->pair.local.id, 0, self->pair.handle, 0, 8);
+}
+
+static void post(struct stop_self *self, unsigned int count, __u8 flags)
+{
+	while (count--) {
+		struct dmanic_sqe sqe = put(self);
+
+		sqe.flags = flags;
+		*queue_sqe(&self->queue) = sqe;
+	}
+	queue_publish(&self->queue);
+}
+
+static short poll_now(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	poll(&poll_fd, 1, 0);
+	return poll_fd.revents;
+}
+
+static __u64 signals(const struct stop_self *self)
+{
+	__u64 count = 0;
+
+	return read(self->eventfd, &count, sizeof(count)) < 0 ? 0 : count;
+}
+
+TEST_F(stop, what_is_under_way_is_cancelled)
+{
+	struct dmanic_cqe cqe;
+	unsigned int i;
+
+	post(self, 3, 0);
+	post(self, 1, DMANIC_SQE_FENCE);
+	ASSERT_EQ(queue_enter(&self->queue, 4, 0, 0), 0);
+	ASSERT_EQ(self->queue.submitted, 4);
+	/* Not submitted, and so no operation */
+	post(self, 1, 0);
+	ASSERT_EQ(stop(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
+	for (i = 0; i < 4; i++) {
+		ASSERT_TRUE(queue_reap(&self->queue, &cqe));
+		EXPECT_EQ(cqe.status, DMANIC_STATUS_CANCELLED);
+	}
+	EXPECT_TRUE(!queue_reap(&self->queue, &cqe));
+	/* Nothing is, and nothing will be */
+	EXPECT_EQ(segment_destroy(&self->pair.local), 0);
+	EXPECT_EQ(queue_enter(&self->queue, 1, 0, 0), -ESHUTDOWN);
+	EXPECT_EQ(queue_enter(&self->queue, 0, 1, HOUR_NS), -ESHUTDOWN);
+	EXPECT_EQ(self->queue.submitted, 0);
+	EXPECT_TRUE(queue_flags(&self->queue) & DMANIC_RING_DEAD);
+	EXPECT_EQ(poll_now(self->other) & (POLLERR | POLLHUP), POLLERR | POLLHUP);
+	EXPECT_EQ(signals(self) > 0, 1);
+	EXPECT_EQ(stop(self->other, DMANIC_IOC_QUEUE_STOP), 0);
+	queue_close(&self->queue);
+	close(self->other);
+}
+
+struct waiter {
+	int fd;
+	int ret;
+};
+
+static void *wait_for_queue(void *data)
+{
+	struct dmanic_enter enter = {
+		.size = sizeof(enter), .min_complete = 1, .timeout_ns = DMANIC_TIMEOUT_NEVER,
+	};
+	struct waiter *waiter = data;
+
+	waiter->ret = dmanic_call(waiter->fd, DMANIC_IOC_ENTER, &enter);
+	return NULL;
+}
+
+TEST_F(stop, who_waits_for_the_queue_is_told)
+{
+	struct waiter waiter = { .fd = self->other };
+	pthread_t thread;
+
+	ASSERT_EQ(pthread_create(&thread, NULL, wait_for_queue, &waiter), 0);
+	usleep(50000);
+	ASSERT_EQ(stop(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	EXPECT_EQ(waiter.ret, -ESHUTDOWN);
+}
+
+/* Commands hold the file themselves: close() would wait for them, and they for nobody */
+TEST_F(stop, commands_of_an_io_uring_end)
+{
+	const struct dmanic_sqe op = put(self);
+	const bool waits = ring_cancels(&self->pair.node);
+	struct io_uring ring;
+	int res;
+
+	if (!waits)
+		SKIP("posts that may take long are refused on this kernel");
+	ring_make(&ring, 8, IORING_SETUP_SQE128 | IORING_SETUP_CQE32);
+	prep_post(&ring, &self->queue, &op)->user_data = 1;
+	prep_wait(&ring, &self->queue, 1, DMANIC_TIMEOUT_NEVER)->user_data = 2;
+	ring_submit(&ring, 2);
+	ASSERT_EQ(stop(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		__u64 data;
+
+		res = ring_reap(&ring, &data, NULL);
+		EXPECT_EQ(res, data == 1 ? -ECANCELED : -ESHUTDOWN);
+	}
+	prep_post(&ring, &self->queue, &op);
+	prep_enter(&ring, &self->queue, 1);
+	prep_wait(&ring, &self->queue, 1, DMANIC_TIMEOUT_NEVER);
+	ring_submit(&ring, 3);
+	for (unsigned int i = 0; i < 3; i++)
+		EXPECT_EQ(ring_reap(&ring, NULL, NULL), -ESHUTDOWN);
+	io_uring_queue_exit(&ring);
+}
+
+/* Many who submit, and one who stops: all ends, and nothing is taken afterwards */
+struct crowd {
+	struct stop_self *self;
+	bool over;
+};
+
+static void *submit_for_ever(void *data)
+{
+	struct dmanic_enter enter = { .size = sizeof(enter) };
+	struct crowd *crowd = data;
+	int ret;
+
+	do {
+		enter.to_submit = 8;
+		ret = dmanic_call(crowd->self->other, DMANIC_IOC_ENTER, &enter);
+	} while (!ret);
+	EXPECT_EQ(ret, -ESHUTDOWN);
+	return NULL;
+}
+
+TEST_F(stop, while_others_submit)
+{
+	struct crowd crowd = { .self = self };
+	unsigned int i, round, rounds = harness_load(50);
+	pthread_t thread[3];
+	__u32 head;
+
+	for (round = 0; round < rounds; round++) {
+		for (i = 0; i < ARRAY_SIZE(thread); i++)
+			ASSERT_EQ(pthread_create(&thread[i], NULL, submit_for_ever, &crowd), 0);
+		post(self, 8, 0);
+		usleep(random() % 500);
+		ASSERT_EQ(stop(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
+		head = load32(&self->queue.ring->sq_head);
+		for (i = 0; i < ARRAY_SIZE(thread); i++)
+			ASSERT_EQ(pthread_join(thread[i], NULL), 0);
+		EXPECT_EQ(load32(&self->queue.ring->sq_head), head);
+		EXPECT_EQ(load32(&self->queue.ring->cq_tail), head);
+		queue_close(&self->queue);
+		close(self->other);
+		self->queue = queue_make(&self->pair.node, 8, 8);
+		self->other = dup(self->queue.fd);
+	}
+}
+
+TEST_F(stop, ends_the_polling_thread)
+{
+	struct dmanic_queue_create create = {
+		.size = sizeof(create), .flags = DMANIC_QUEUE_POLL_THREAD,
+		.sq_entries = 8, .cq_entries = 8, .eventfd = -1,
+	};
+	struct queue queue = queue_make_with(&self->pair.node, &create);
+	int other = dup(queue.fd);
+
+	ASSERT_GE(other, 0);
+	*queue_sqe(&queue) = put(self);
+	queue_publish(&queue);
+	ASSERT_TRUE(WAIT_FOR(load32(&queue.ring->sq_head) == 1 ||
+			     (queue_flags(&queue) & DMANIC_RING_NEED_WAKEUP)));
+	ASSERT_EQ(stop(queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
+	EXPECT_EQ(load32(&queue.ring->cq_tail), load32(&queue.ring->sq_head));
+	*queue_sqe(&queue) = put(self);
+	queue_publish(&queue);
+	EXPECT_EQ(queue_enter(&queue, 1, 0, 0), -ESHUTDOWN);
+	breathe();
+	EXPECT_EQ(load32(&queue.ring->cq_tail), load32(&queue.ring->sq_head));
+	queue_close(&queue);
+	close(other);
+}
+
+static void *wait_for_irq(void *data)
+{
+	struct dmanic_irq_wait wait = {
+		.size = sizeof(wait), .target = 1, .timeout_ns = DMANIC_TIMEOUT_NEVER,
+	};
+	struct waiter *waiter = data;
+
+	waiter->ret = dmanic_call(waiter->fd, DMANIC_IOC_IRQ_WAIT, &wait);
+	return NULL;
+}
+
+TEST_F(stop, interrupt_is_found_no_more)
+{
+	const __u64 secret[2] = { 1, 2 };
+	struct irq irq = irq_make_with(&self->pair.peer, 4, 0, self->eventfd, "again", secret);
+	struct waiter waiter = { .fd = dup(irq.fd) };
+	const __u32 flags = DMANIC_CONNECT_IRQ | DMANIC_CONNECT_BY_NAME;
+	pthread_t thread;
+	struct irq next;
+	__u32 handle;
+
+	ASSERT_EQ(pthread_create(&thread, NULL, wait_for_irq, &waiter), 0);
+	usleep(50000);
+	ASSERT_EQ(connect_name(&self->pair.node, flags, irq.node, "again", secret, 0,
+			       &handle), 0);
+	ASSERT_EQ(stop(irq.fd, DMANIC_IOC_IRQ_STOP), 0);
+	ASSERT_EQ(pthread_join(thread, NULL), 0);
+	EXPECT_EQ(waiter.ret, -ESHUTDOWN);
+	EXPECT_EQ(irq_wait(&irq, 1, HOUR_NS, NULL), -ESHUTDOWN);
+	EXPECT_EQ(poll_now(waiter.fd) & (POLLERR | POLLHUP), POLLERR | POLLHUP);
+	EXPECT_EQ(load32(&irq.ring->flags), DMANIC_RING_DEAD);
+	EXPECT_EQ(signals(self) > 0, 1);
+	EXPECT_EQ(connect_name(&self->pair.node, flags, irq.node, "again", secret, 0,
+			       &handle), -ENOENT);
+	EXPECT_EQ(stop(waiter.fd, DMANIC_IOC_IRQ_STOP), 0);
+	/* The name is free, though the file is not closed */
+	next = irq_make_with(&self->pair.peer, 4, 0, -1, "again", secret);
+	EXPECT_NE(next.id, irq.id);
+	irq_close(&irq);
+	EXPECT_EQ(connect_name(&self->pair.node, flags, next.node, "again", secret, 0,
+			       &handle), 0);
+	close(waiter.fd);
+	EXPECT_EQ(connect_name(&self->pair.node, flags, next.node, "again", secret, 0,
+			       &handle), 0);
+	irq_close(&next);
+}
+
+/* Each has the file of the other's kind, or unknown flags: nothing happens */
+TEST_F(stop, nonsense_is_refused)
+{
+	struct dmanic_stop odd = { .size = sizeof(odd), .flags = 1 };
+	struct irq irq = irq_make(&self->pair.peer, 1);
+
+	EXPECT_EQ(dmanic_call(self->queue.fd, DMANIC_IOC_QUEUE_STOP, &odd), -EOPNOTSUPP);
+	EXPECT_EQ(dmanic_call(irq.fd, DMANIC_IOC_IRQ_STOP, &odd), -EOPNOTSUPP);
+	EXPECT_EQ(stop(self->queue.fd, DMANIC_IOC_IRQ_STOP), -ENOTTY);
+	EXPECT_EQ(stop(irq.fd, DMANIC_IOC_QUEUE_STOP), -ENOTTY);
+	EXPECT_EQ(stop(self->pair.node.fd, DMANIC_IOC_QUEUE_STOP), -ENOTTY);
+	EXPECT_EQ(poll_now(self->queue.fd), 0);
+	EXPECT_EQ(irq_wait(&irq, 1, 0, NULL), -ETIME);
+	irq_close(&irq);
+}
+
+/*
+ * SILENT operations have all the room, and nothing tells that they are done: who left an
+ * entry behind them would wait for what nobody takes
+ */
+FIXTURE(left) {
+	struct apart pair;
+	struct queue queue;
+	int eventfd;
+};
+
+FIXTURE_SETUP(left)
+{
+	self->pair = apart_make(200 * MS_NS, 4096);
+	self->eventfd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	ASSERT_GE(self->eventfd, 0);
+	self->queue = queue_make_eventfd(&self->pair.node, 8, 8, self->eventfd);
+}
+
+FIXTURE_TEARDOWN(left)
+{
+}
+
+/* Eight SILENT ones under way, and one more that is left */
+static void leave_one(struct left_self *self)
+{
+	unsigned int i;
+
+	for (i = 0; i < 9; i++) {
+		struct dmanic_sqe sqe = sqe_move(DMANIC_OP_WRITE, self->pair.local.id, 0,
+						 self->pair.handle, 0, 8);
+
+		sqe.flags = i < 8 ? DMANIC_SQE_SILENT : 0;
+		*queue_sqe(&self->queue) = sqe;
+		queue_publish(&self->queue);
+		ASSERT_EQ(queue_enter(&self->queue, 1, 0, 0), 0);
+	}
+	ASSERT_EQ(self->queue.submitted, 0);
+	ASSERT_TRUE(queue_flags(&self->queue) & DMANIC_RING_CQ_FULL);
+}
+
+static void take_it(struct left_self *self)
+{
+	ASSERT_EQ(queue_enter(&self->queue, 1, 1, slow_ns(20000)), 0);
+	EXPECT_EQ(self->queue.submitted, 1);
+	EXPECT_EQ(self->queue.available, 1);
+	EXPECT_EQ(poll_now(self->queue.fd) & POLLIN, POLLIN);
+}
+
+TEST_F(left, eventfd_is_signalled_when_there_is_room)
+{
+	struct pollfd in = { .fd = self->eventfd, .events = POLLIN };
+
+	leave_one(self);
+	store32(&self->queue.ring->arm, 1);
+	ASSERT_EQ(poll(&in, 1, slow_ns(20000) / MS_NS), 1);
+	take_it(self);
+}
+
+TEST_F(left, poll_says_when_there_is_room)
+{
+	struct pollfd in = { .fd = self->queue.fd, .events = POLLIN };
+
+	leave_one(self);
+	ASSERT_EQ(poll(&in, 1, slow_ns(20000) / MS_NS), 1);
+	EXPECT_EQ(in.revents, POLLIN);
+	take_it(self);
+}
+
+TEST_F(left, io_uring_is_told_when_there_is_room)
+{
+	struct io_uring ring;
+
+	if (!ring_cancels(&self->pair.node))
+		SKIP("no waits by io_uring on this kernel");
+	ring_make(&ring, 8, 0);
+	leave_one(self);
+	prep_wait(&ring, &self->queue, 1, DMANIC_TIMEOUT_NEVER);
+	ring_submit(&ring, 1);
+	EXPECT_EQ(ring_reap(&ring, NULL, NULL), 0);
+	take_it(self);
+	io_uring_queue_exit(&ring);
+}
+
+FABRIC_TEST_MAIN_NONE()
