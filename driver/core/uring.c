@@ -645,7 +645,6 @@ static int uring_irq_over(void *object, u64 target, u64 *result)
 int dmanic_uring_queue_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 {
 	struct dmanic_queue *queue = cmd->file->private_data;
-	int over;
 
 	if (unlikely(issue_flags & DMANIC_URING_F_CANCEL)) {
 		if (cmd->cmd_op == DMANIC_URING_POST)
@@ -656,9 +655,9 @@ int dmanic_uring_queue_cmd(struct io_uring_cmd *cmd, unsigned int issue_flags)
 	}
 	if (unlikely(cmd->flags & IORING_URING_CMD_FIXED))
 		return -EINVAL;
-	over = dmanic_queue_over(queue);
-	if (unlikely(over))
-		return over;
+	/* Who submits looks whether it was stopped under a lock, who waits does anyway */
+	if (unlikely(dmanic_node_dead(queue->node)))
+		return -ENODEV;
 	switch (cmd->cmd_op) {
 	case DMANIC_URING_POST:
 		return uring_queue_post(queue, cmd, issue_flags);

@@ -392,34 +392,49 @@ static bool room_was_short(const struct nic_queue *queue, uint32_t used)
 	return queue->any_silent || used > queue->cq_entries;
 }
 
+/* Of the completions from @head on those that were not counted: they are here as they failed */
+static unsigned int silent_ones(const struct nic_queue *queue, uint32_t head, uint32_t end)
+{
+	unsigned int count = 0;
+
+	for (; head != end; head++)
+		count += !!(queue->cqe[head & (queue->cq_entries - 1)].flags & DMANIC_SQE_SILENT);
+	return count;
+}
+
 unsigned int nic_queue_poll(struct nic_queue *queue, struct nic_completion *out,
 			    unsigned int max)
 {
 	uint32_t left = ready(queue), mask = queue->cq_entries - 1;
 	uint32_t head = queue->cq_head, used = nic_queue_in_flight(queue);
-	struct nic_completion *done;
-	unsigned int taken = 0, silent = 0;
+	const struct nic_completion *end = out + (max < left ? max : left);
+	const uint32_t first = head, tail = head + left;
+	struct nic_completion *done = out;
+	uint32_t failed = 0, status;
+	unsigned int taken;
 
-	if (!left || !max)
-		return 0;
-	for (; left && taken < max; left--) {
-		const struct dmanic_cqe *cqe = &queue->cqe[head++ & mask];
+	for (; head != tail && done != end; head++) {
+		const struct dmanic_cqe *cqe = &queue->cqe[head & mask];
 
 		if (__builtin_expect(is_marker(queue, cqe), 0)) {
 			queue->markers--;
 			continue;
 		}
-		done = &out[taken++];
 		done->cookie = cqe->cookie;
 		/* Alone the two would be gathered in a vector register */
-		__atomic_store_n(&done->status, cqe->status, __ATOMIC_RELAXED);
+		status = cqe->status;
+		failed |= status;
+		__atomic_store_n(&done->status, status, __ATOMIC_RELAXED);
 		done->opcode = cqe->opcode;
 		done->result = cqe->result;
-		/* Such a one was not counted, and is here because it failed */
-		if (__builtin_expect(cqe->status, 0))
-			silent += !!(cqe->flags & DMANIC_SQE_SILENT);
+		done++;
 	}
-	queue->uncounted += taken - silent;
+	if (head == first)
+		return 0;
+	taken = (unsigned int)(done - out);
+	queue->uncounted += taken;
+	if (__builtin_expect(failed, 0))
+		queue->uncounted -= silent_ones(queue, first, head);
 	queue->cq_head = head;
 	/* D: completions are read before their places are given back */
 	__atomic_store_n(&queue->ring->cq_head, head, __ATOMIC_RELEASE);
