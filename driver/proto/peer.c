@@ -513,13 +513,12 @@ static bool peer_is_dead(struct dmanic_peer *peer, u64 now)
 	}
 	if (peer->state != DMANIC_PEER_OPEN)
 		return true;
-	if (peer->doubted && peer->heard < peer->doubted && peer->doubted + limit / 2 <= now) {
+	if (peer->doubted && peer->heard < peer->doubted && peer->doubted + limit / 2 <= now)
 		peer->doubted = now + left - limit / 2;
-	} else if (peer_silence(peer, now)) {
+	else if (peer_silence(peer, now))
 		peer->waiting = again;
-	} else {
+	else
 		return true;
-	}
 	peer->probe_now = true;
 	return false;
 }

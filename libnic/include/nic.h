@@ -317,7 +317,8 @@ int nic_segment_revoke(struct nic_segment *seg);
  * @remote: out
  *
  * Blocks for one round trip; over ether, where no answer comes, until the node is taken
- * for dead: `dead` (2 s), at worst four times that. Return: 0; -EHOSTUNREACH no such
+ * for dead: `dead` (2 s), at worst four times that, and as long again where the other side
+ * had given the connection up. Return: 0; -EHOSTUNREACH no such
  * node or dead; -ENETDOWN this node's network device is down; -EOPNOTSUPP the node there
  * speaks other versions of the protocol only; -ENOENT no such segment; -EACCES wrong key;
  * -EINVAL it is an interrupt; -EINTR.

@@ -292,7 +292,8 @@ struct dmanic_segment_export {
  * @timeout_ns: with BY_NAME: wait so long for the name to be published; zero:
  *	do not wait for that. Over ether the call may block all the same, until the
  *	node answers or is taken for dead (DMANIC_A_DEAD_NS, at worst four times
- *	that); with a shorter @timeout_ns ETIME also means that it did not answer
+ *	that, and as long again where the other side had given the connection up);
+ *	with a shorter @timeout_ns ETIME also means that it did not answer
  * @name: with BY_NAME
  * @handle: names the connection in entries (out)
  * @rights: what was granted (out)
@@ -507,9 +508,9 @@ enum dmanic_uring_cmd {
 	/*
 	 * On a queue: wait for completions; struct dmanic_uring_enter. res: how
 	 * many are unconsumed; fewer than asked for: entries that were left for lack
-	 * of room (DMANIC_RING_CQ_FULL) can be taken now, which is for ENTER. On an interrupt: DMANIC_URING_IRQ_WAIT. Both need
-	 * DMANIC_FEATURE_URING_CANCEL; without it, IORING_OP_POLL_ADD waits. -ETIME:
-	 * the time-out passed; -ECANCELED: the ring dies; -EBUSY: 1024 wait already.
+	 * of room (DMANIC_RING_CQ_FULL) can be taken now, which is for ENTER. On an
+	 * interrupt: DMANIC_URING_IRQ_WAIT. Both need DMANIC_FEATURE_URING_CANCEL; without it,
+	 * IORING_OP_POLL_ADD waits. -ETIME: the time-out passed; -ECANCELED: the ring dies; -EBUSY: 1024 wait already.
 	 */
 	DMANIC_URING_WAIT = 3,
 	DMANIC_URING_IRQ_WAIT = 4,

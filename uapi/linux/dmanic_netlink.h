@@ -121,7 +121,7 @@ enum dmanic_event {
 
 /* Checksums of payloads of an ether device */
 enum dmanic_crc {
-	DMANIC_CRC_AUTO = 0,		/* where there is hardware below */
+	DMANIC_CRC_AUTO = 0,		/* no key, hardware below or behind a bridge */
 	DMANIC_CRC_OFF = 1,
 	DMANIC_CRC_ON = 2,
 };
