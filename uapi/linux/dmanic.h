@@ -510,7 +510,8 @@ enum dmanic_uring_cmd {
 	 * many are unconsumed; fewer than asked for: entries that were left for lack
 	 * of room (DMANIC_RING_CQ_FULL) can be taken now, which is for ENTER. On an
 	 * interrupt: DMANIC_URING_IRQ_WAIT. Both need DMANIC_FEATURE_URING_CANCEL; without it,
-	 * IORING_OP_POLL_ADD waits. -ETIME: the time-out passed; -ECANCELED: the ring dies; -EBUSY: 1024 wait already.
+	 * IORING_OP_POLL_ADD waits. -ETIME: the time-out passed; -ECANCELED: the ring
+	 * dies; -EBUSY: 1024 wait already.
 	 */
 	DMANIC_URING_WAIT = 3,
 	DMANIC_URING_IRQ_WAIT = 4,
