@@ -25,6 +25,8 @@ void dmanic_cq_set_flags(struct dmanic_queue *queue, u32 set, u32 clear)
 	if (flags != queue->flags) {
 		queue->flags = flags;
 		WRITE_ONCE(queue->ring->flags, flags);
+		if (clear & DMANIC_RING_CQ_FULL)
+			WRITE_ONCE(queue->roomy, false);
 	}
 }
 
@@ -174,6 +176,8 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 		dmanic_mem_put(mem, held);
 	if (taken)
 		atomic64_sub(taken, &queue->taken);
+	if (unlikely((queue->flags & DMANIC_RING_CQ_FULL) && tail - queue->cq_tail != nr))
+		WRITE_ONCE(queue->roomy, true);
 	queue->cq_tail = tail;
 	queue->started -= started;
 	/* H: what they did, before somebody sees that they are done */
@@ -186,8 +190,8 @@ static void queue_finish(struct dmanic_queue *queue, struct list_head *ops,
 bool dmanic_cq_publish(struct dmanic_queue *queue)
 {
 	struct dmanic_queue_ring *ring = queue->ring;
-	/* Or what had no completion made room for entries that were left for want of it */
-	bool news = queue->cq_shown != queue->cq_tail || (queue->flags & DMANIC_RING_CQ_FULL);
+	/* Or there is room for entries that were left, and nobody else takes them */
+	bool news = queue->cq_shown != queue->cq_tail || (queue->roomy && !queue->poller);
 
 	lockdep_assert_held(&queue->lock);
 	/* C: completions before the tail */

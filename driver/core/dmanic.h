@@ -844,6 +844,7 @@ static inline void dmanic_forget(void)
  * @started: of those, not deferred
  * @deferred: ops behind a FENCE, in order
  * @nr_deferred: how many
+ * @roomy: since @flags has CQ_FULL something ended without a completion
  * @promoting: some were taken off @deferred and are on their way to the link;
  *	until they are there nothing may overtake them
  * @waking: who completes wakes it when all is done, and has it in his list
@@ -893,6 +894,7 @@ struct dmanic_queue {
 	struct list_head free;
 	struct list_head deferred;
 	u32 nr_deferred;
+	bool roomy;
 	bool promoting;
 	bool waking;
 	bool signal;
@@ -971,7 +973,8 @@ static inline bool dmanic_list_done(const struct dmanic_op *op)
  * @ring: kernel mapping of the ring
  * @depth: events kept, power of two
  * @strict: refuse rather than overwrite
- * @stopped: somebody takes @export away, or has
+ * @stop_lock: one stops it
+ * @stopped: @export is not there any more, under @stop_lock
  * @eventfd: signalled when armed, may be NULL
  * @wait: waiters
  * @uring_waits: io_uring commands that wait
@@ -989,6 +992,7 @@ struct dmanic_irq {
 	struct dmanic_irq_ring *ring;
 	u32 depth;
 	bool strict;
+	struct mutex stop_lock; /* one stops it; stopped */
 	bool stopped;
 	struct eventfd_ctx *eventfd;
 	wait_queue_head_t wait;

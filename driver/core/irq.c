@@ -170,10 +170,13 @@ static int irq_ioctl_stop(void *object, void *data, struct dmanic_late *late)
 
 	if (arg->flags)
 		return -EOPNOTSUPP;
-	if (xchg(&irq->stopped, true))
-		return 0;
-	irq_unpublish(irq);
-	dmanic_irq_set_dead(irq);
+	mutex_lock(&irq->stop_lock);
+	if (!irq->stopped) {
+		irq_unpublish(irq);
+		WRITE_ONCE(irq->stopped, true);
+		dmanic_irq_set_dead(irq);
+	}
+	mutex_unlock(&irq->stop_lock);
 	return 0;
 }
 
@@ -290,6 +293,7 @@ static struct dmanic_irq *irq_new(struct dmanic_ctx *ctx,
 	irq->strict = arg->flags & DMANIC_IRQ_STRICT;
 	init_waitqueue_head(&irq->wait);
 	dmanic_uring_waits_init(&irq->uring_waits);
+	mutex_init(&irq->stop_lock);
 	spin_lock_init(&irq->lock);
 
 	if (arg->eventfd >= 0) {

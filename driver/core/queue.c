@@ -74,11 +74,10 @@ bool dmanic_queue_has_room(struct dmanic_queue *queue)
 	       used + READ_ONCE(queue->in_flight) < queue->cq_entries;
 }
 
-/* That is so, there is news of it, and nobody but the program does it */
+/* That is so, no completion tells the program, and nobody else takes them */
 bool dmanic_queue_wants(struct dmanic_queue *queue)
 {
-	return (READ_ONCE(queue->flags) & DMANIC_RING_CQ_FULL) && !queue->poller &&
-	       dmanic_queue_has_room(queue);
+	return READ_ONCE(queue->roomy) && !queue->poller && dmanic_queue_has_room(queue);
 }
 
 static bool queue_has_entries(const struct dmanic_queue *queue)

@@ -39,6 +39,8 @@ static int queue_take_ops(struct dmanic_queue *queue, u32 want, struct list_head
 	room = room > queue->in_flight ? room - queue->in_flight : 0;
 	dmanic_cq_set_flags(queue, want > room ? DMANIC_RING_CQ_FULL : 0,
 			    DMANIC_RING_BAD_INDEX | DMANIC_RING_CQ_FULL);
+	if (want > room)
+		WRITE_ONCE(queue->roomy, false);
 	want = min(want, room);
 	for (i = 0, last = &queue->free; i < want; i++)
 		last = last->next;

@@ -418,6 +418,8 @@ static int uring_queue_enter(struct dmanic_queue *queue, struct io_uring_cmd *cm
 	if (READ_ONCE(shared->min_complete) || READ_ONCE(shared->timeout_ns))
 		return -EINVAL;
 	if (!to_submit) {
+		if (dmanic_queue_dying(queue))
+			return -ESHUTDOWN;
 		dmanic_poller_wake(queue);
 		return uring_done(cmd, 0, 0, issue_flags);
 	}

@@ -21,6 +21,7 @@
 
 #define QUEUE_ENTRIES	64U
 #define PROBE_NS	200000000ULL	/* between looks whether a rank lives */
+#define LOOKS		100U		/* for one that is missing, where signals come */
 
 static void name_barrier(const struct nic_team *team, unsigned int rank,
 			 unsigned int round, char name[NAME_ROOM])
@@ -212,19 +213,25 @@ static int connect_peers(struct nic_team *team, uint64_t deadline)
 		} while (ret == -EINTR && nic_left(deadline));
 		/* With no time left "not published" is "not in time". */
 		if (ret)
-			return ret == -ENOENT ? -ETIME : ret;
+			return ret == -ENOENT || ret == -EINTR ? -ETIME : ret;
 	}
 	return 0;
 }
 
 static int fail_missing(struct nic_team *team)
 {
+	unsigned int tries;
 	int ret;
 
 	for (unsigned int i = 0; i < team->size; i++) {
 		if (i == team->rank)
 			continue;
-		ret = look_for(team, i, 0);
+		/* Signals may come more often than answers */
+		for (tries = 0; tries < LOOKS; tries++) {
+			ret = look_for(team, i, 0);
+			if (ret != -EINTR)
+				break;
+		}
 		if (ret == -ENETDOWN)
 			return ret;
 		if (is_gone(ret))
@@ -260,7 +267,7 @@ int nic_barrier_join(struct nic_team *team, uint64_t deadline)
 			ret = nic_team_barrier(team, nic_left(deadline));
 		} while (ret == -EINTR && nic_left(deadline));
 	}
-	if (ret == -ETIME)
+	if (ret == -ETIME || ret == -EINTR)
 		return fail_missing(team);
 	team->joined = !ret;
 	return ret;

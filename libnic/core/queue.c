@@ -274,12 +274,16 @@ int nic_queue_enter(struct nic_queue *queue, unsigned int min_complete,
 {
 	struct dmanic_enter arg = {
 		.size = sizeof(arg),
-		.to_submit = nic_queue_publish(queue),
 		.min_complete = min_complete,
 		.timeout_ns = timeout_ns,
 	};
 	int ret;
 
+	/* The driver refuses it, too, but then entries are shown */
+	if (min_complete > queue->cq_entries)
+		return nic_fail(queue->ctx, -EINVAL, "there is not room for so many",
+				"wait for %u completions", min_complete);
+	arg.to_submit = nic_queue_publish(queue);
 	ret = nic_ioctl(queue->fd, DMANIC_IOC_ENTER, &arg);
 	if (!ret && arg.available < min_complete)
 		ret = -ETIME;

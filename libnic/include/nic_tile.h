@@ -302,7 +302,8 @@ struct nic_tile_result {
  * Return: 0; -EINVAL, -E2BIG as nic_tile_create(); -ETIME: a neighbour did not
  * answer in time; -EREMOTEIO: an operation failed; -ECANCELED: the callback;
  * -ENODEV; -EIO: an earlier run failed. When a step has failed the
- * object can only be destroyed. Signals do not end it. One owner at a time. Source: [P] table 1, figures 4 to 6.
+ * object can only be destroyed. Signals do not end it. One owner at a time.
+ * Source: [P] table 1, figures 4 to 6.
  */
 int nic_tile_run(struct nic_tile *tile,
 		 const struct nic_tile_run_options *options,

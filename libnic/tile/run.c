@@ -118,7 +118,7 @@ static int doorbell(struct run *run, unsigned int n, enum nic_tile_phase phase,
 		    int64_t k)
 {
 	const char *name = nic_tile_phase_name(phase);
-	uint64_t deadline = 0;
+	uint64_t deadline = nic_deadline(run->tile->timeout_ns);
 	int ret;
 
 	while (n) {
@@ -132,9 +132,7 @@ static int doorbell(struct run *run, unsigned int n, enum nic_tile_phase phase,
 		ret = reap(run);
 		if (ret)
 			return ret;
-		if (!deadline)
-			deadline = nic_now() + run->tile->timeout_ns;
-		else if (nic_now() > deadline)
+		if (!nic_left(deadline))
 			return fail(run, -ETIME, -1, k, "%s, tile %" PRId64
 				    ": the device takes nothing more", name, k);
 	}

@@ -155,9 +155,10 @@ TEST_F(stop, commands_of_an_io_uring_end)
 	}
 	prep_post(&ring, &self->queue, &op);
 	prep_enter(&ring, &self->queue, 1);
+	prep_enter(&ring, &self->queue, 0);
 	prep_wait(&ring, &self->queue, 1, DMANIC_TIMEOUT_NEVER);
-	ring_submit(&ring, 3);
-	for (unsigned int i = 0; i < 3; i++)
+	ring_submit(&ring, 4);
+	for (unsigned int i = 0; i < 4; i++)
 		EXPECT_EQ(ring_reap(&ring, NULL, NULL), -ESHUTDOWN);
 	io_uring_queue_exit(&ring);
 }
@@ -361,6 +362,27 @@ TEST_F(left, poll_says_when_there_is_room)
 	ASSERT_EQ(poll(&in, 1, slow_ns(20000) / MS_NS), 1);
 	EXPECT_EQ(in.revents, POLLIN);
 	take_it(self);
+}
+
+/* Room that the program makes by taking completions is no news: it would poll for ever */
+TEST_F(left, poll_does_not_tell_of_room_that_completions_left)
+{
+	struct dmanic_cqe cqe;
+	unsigned int i;
+
+	fabric_late(&self->pair.own, HOUR_NS);
+	for (i = 0; i < 9; i++) {
+		/* The first one is done at once, as it is wrong */
+		*queue_sqe(&self->queue) = sqe_move(DMANIC_OP_WRITE, self->pair.local.id, 0,
+						    self->pair.handle, i ? 0 : 1ULL << 40, 8);
+		queue_publish(&self->queue);
+		ASSERT_EQ(queue_enter(&self->queue, 1, 0, 0), 0);
+	}
+	ASSERT_TRUE(queue_flags(&self->queue) & DMANIC_RING_CQ_FULL);
+	EXPECT_EQ(poll_now(self->queue.fd), POLLIN);
+	ASSERT_TRUE(queue_reap(&self->queue, &cqe));
+	EXPECT_EQ(cqe.status, DMANIC_STATUS_BOUNDS);
+	EXPECT_EQ(poll_now(self->queue.fd), 0);
 }
 
 TEST_F(left, io_uring_is_told_when_there_is_room)

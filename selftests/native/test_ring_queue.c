@@ -362,7 +362,12 @@ TEST(queue__enter)
 	ASSERT_EQ(nic_post_nop(queue, 0, 1), 0);
 	EXPECT_EQ(nic_queue_enter(queue, 1, SECOND), 1);
 	EXPECT_EQ(nic_queue_enter(queue, 2, 1000), -ETIME);
+	/* Then nothing is submitted either */
+	ASSERT_EQ(nic_post_nop(queue, 0, 2), 0);
 	EXPECT_EQ(nic_queue_enter(queue, 9, SECOND), -EINVAL);
+	EXPECT_CONTAINS(nic_error_detail(ctx), "not room for so many");
+	EXPECT_EQ(fake_queue()->sq_head, 1);
+	EXPECT_EQ(((struct dmanic_queue_ring *)fake_queue()->map)->sq_tail, 1);
 	EXPECT_EQ(nic_queue_poll(queue, done, 4), 1);
 	stop();
 }

@@ -24,6 +24,8 @@
  *   E  program: arm = 1, full barrier, reads cq_tail / raised again, sleeps
  *      driver:  cq_tail / raised, full barrier, reads arm, signals
  *      (the driver's wait queues use the same full barrier)
+ *      If CQ_FULL is set, ENTER again behind the full barrier: what made room
+ *      for entries that were left may be done by then, and have no completion
  *   G  program: sq_tail or cq_head, full barrier, reads flags, ENTER if
  *      NEED_WAKEUP
  *      driver:  NEED_WAKEUP, full barrier, reads both again, sleeps
@@ -235,7 +237,7 @@ struct dmanic_cqe {
  * @cq_head: written by the program: next completion entry it will read
  * @flags: written by the driver: DMANIC_RING_*
  * @arm: written by the program: 1 asks for one eventfd signal at the next
- *	completion, or when something ended without one and CQ_FULL is set; the driver
+ *	completion, or when something ends without one while CQ_FULL is set; the driver
  *	clears it when it signals
  */
 struct dmanic_queue_ring {
