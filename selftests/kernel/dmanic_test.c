@@ -155,6 +155,13 @@ int dmanic_call(int fd, unsigned long number, void *argument)
 	return ioctl(fd, number, argument) < 0 ? -errno : 0;
 }
 
+int stop_call(int fd, unsigned long number)
+{
+	struct dmanic_stop arg = { .size = sizeof(arg) };
+
+	return dmanic_call(fd, number, &arg);
+}
+
 static void node_path(char path[64], const char *name)
 {
 	snprintf(path, 64, "/dev/dmanic/%s", name);

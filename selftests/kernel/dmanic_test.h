@@ -113,6 +113,8 @@ void crowd_make(int fd);
 })
 
 int dmanic_call(int fd, unsigned long number, void *argument);
+/* @number: DMANIC_IOC_QUEUE_STOP or _IRQ_STOP */
+int stop_call(int fd, unsigned long number);
 
 int node_path_open(const char *name, int flags);
 bool node_path_gone(const char *name);

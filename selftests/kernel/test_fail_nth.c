@@ -484,16 +484,9 @@ FIXTURE_VARIANT_ADD(fail_nth, irq_wait) {
 	nothing, call_irq_wait, nothing,
 };
 
-static int stop(int fd, unsigned long number)
-{
-	struct dmanic_stop arg = { .size = sizeof(arg) };
-
-	return dmanic_call(fd, number, &arg);
-}
-
 static int call_queue_stop(struct fail_nth_self *self)
 {
-	return stop(self->queue.fd, DMANIC_IOC_QUEUE_STOP);
+	return stop_call(self->queue.fd, DMANIC_IOC_QUEUE_STOP);
 }
 
 static void undo_queue_stop(struct fail_nth_self *self)
@@ -509,7 +502,7 @@ FIXTURE_VARIANT_ADD(fail_nth, queue_stop) {
 
 static int call_irq_stop(struct fail_nth_self *self)
 {
-	return stop(self->irq.fd, DMANIC_IOC_IRQ_STOP);
+	return stop_call(self->irq.fd, DMANIC_IOC_IRQ_STOP);
 }
 
 static void undo_irq_stop(struct fail_nth_self *self)

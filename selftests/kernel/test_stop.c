@@ -36,13 +36,6 @@ FIXTURE_TEARDOWN(stop)
 {
 }
 
-static int stop(int fd, unsigned long number)
-{
-	struct dmanic_stop arg = { .size = sizeof(arg) };
-
-	return dmanic_call(fd, number, &arg);
-}
-
 static struct dmanic_sqe put(const struct stop_self *self)
 {
 	return sqe_move(DMANIC_OP_WRITE, self->pair.local.id, 0, self->pair.handle, 0, 8);
@@ -85,7 +78,7 @@ TEST_F(stop, what_is_under_way_is_cancelled)
 	ASSERT_EQ(self->queue.submitted, 4);
 	/* Not submitted, and so no operation */
 	post(self, 1, 0);
-	ASSERT_EQ(stop(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
+	ASSERT_EQ(stop_call(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
 	for (i = 0; i < 4; i++) {
 		ASSERT_TRUE(queue_reap(&self->queue, &cqe));
 		EXPECT_EQ(cqe.status, DMANIC_STATUS_CANCELLED);
@@ -99,7 +92,7 @@ TEST_F(stop, what_is_under_way_is_cancelled)
 	EXPECT_TRUE(queue_flags(&self->queue) & DMANIC_RING_DEAD);
 	EXPECT_EQ(poll_now(self->other) & (POLLERR | POLLHUP), POLLERR | POLLHUP);
 	EXPECT_EQ(signals(self) > 0, 1);
-	EXPECT_EQ(stop(self->other, DMANIC_IOC_QUEUE_STOP), 0);
+	EXPECT_EQ(stop_call(self->other, DMANIC_IOC_QUEUE_STOP), 0);
 	queue_close(&self->queue);
 	close(self->other);
 }
@@ -127,7 +120,7 @@ TEST_F(stop, who_waits_for_the_queue_is_told)
 
 	ASSERT_EQ(pthread_create(&thread, NULL, wait_for_queue, &waiter), 0);
 	usleep(50000);
-	ASSERT_EQ(stop(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
+	ASSERT_EQ(stop_call(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
 	EXPECT_EQ(waiter.ret, -ESHUTDOWN);
 }
@@ -146,7 +139,7 @@ TEST_F(stop, commands_of_an_io_uring_end)
 	prep_post(&ring, &self->queue, &op)->user_data = 1;
 	prep_wait(&ring, &self->queue, 1, DMANIC_TIMEOUT_NEVER)->user_data = 2;
 	ring_submit(&ring, 2);
-	ASSERT_EQ(stop(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
+	ASSERT_EQ(stop_call(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
 	for (unsigned int i = 0; i < 2; i++) {
 		__u64 data;
 
@@ -195,7 +188,7 @@ TEST_F(stop, while_others_submit)
 			ASSERT_EQ(pthread_create(&thread[i], NULL, submit_for_ever, &crowd), 0);
 		post(self, 8, 0);
 		usleep(random() % 500);
-		ASSERT_EQ(stop(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
+		ASSERT_EQ(stop_call(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
 		head = load32(&self->queue.ring->sq_head);
 		for (i = 0; i < ARRAY_SIZE(thread); i++)
 			ASSERT_EQ(pthread_join(thread[i], NULL), 0);
@@ -222,7 +215,7 @@ TEST_F(stop, ends_the_polling_thread)
 	queue_publish(&queue);
 	ASSERT_TRUE(WAIT_FOR(load32(&queue.ring->sq_head) == 1 ||
 			     (queue_flags(&queue) & DMANIC_RING_NEED_WAKEUP)));
-	ASSERT_EQ(stop(queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
+	ASSERT_EQ(stop_call(queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
 	EXPECT_EQ(load32(&queue.ring->cq_tail), load32(&queue.ring->sq_head));
 	*queue_sqe(&queue) = put(self);
 	queue_publish(&queue);
@@ -258,7 +251,7 @@ TEST_F(stop, interrupt_is_found_no_more)
 	usleep(50000);
 	ASSERT_EQ(connect_name(&self->pair.node, flags, irq.node, "again", secret, 0,
 			       &handle), 0);
-	ASSERT_EQ(stop(irq.fd, DMANIC_IOC_IRQ_STOP), 0);
+	ASSERT_EQ(stop_call(irq.fd, DMANIC_IOC_IRQ_STOP), 0);
 	ASSERT_EQ(pthread_join(thread, NULL), 0);
 	EXPECT_EQ(waiter.ret, -ESHUTDOWN);
 	EXPECT_EQ(irq_wait(&irq, 1, HOUR_NS, NULL), -ESHUTDOWN);
@@ -267,7 +260,7 @@ TEST_F(stop, interrupt_is_found_no_more)
 	EXPECT_EQ(signals(self) > 0, 1);
 	EXPECT_EQ(connect_name(&self->pair.node, flags, irq.node, "again", secret, 0,
 			       &handle), -ENOENT);
-	EXPECT_EQ(stop(waiter.fd, DMANIC_IOC_IRQ_STOP), 0);
+	EXPECT_EQ(stop_call(waiter.fd, DMANIC_IOC_IRQ_STOP), 0);
 	/* The name is free, though the file is not closed */
 	next = irq_make_with(&self->pair.peer, 4, 0, -1, "again", secret);
 	EXPECT_NE(next.id, irq.id);
@@ -288,9 +281,9 @@ TEST_F(stop, nonsense_is_refused)
 
 	EXPECT_EQ(dmanic_call(self->queue.fd, DMANIC_IOC_QUEUE_STOP, &odd), -EOPNOTSUPP);
 	EXPECT_EQ(dmanic_call(irq.fd, DMANIC_IOC_IRQ_STOP, &odd), -EOPNOTSUPP);
-	EXPECT_EQ(stop(self->queue.fd, DMANIC_IOC_IRQ_STOP), -ENOTTY);
-	EXPECT_EQ(stop(irq.fd, DMANIC_IOC_QUEUE_STOP), -ENOTTY);
-	EXPECT_EQ(stop(self->pair.node.fd, DMANIC_IOC_QUEUE_STOP), -ENOTTY);
+	EXPECT_EQ(stop_call(self->queue.fd, DMANIC_IOC_IRQ_STOP), -ENOTTY);
+	EXPECT_EQ(stop_call(irq.fd, DMANIC_IOC_QUEUE_STOP), -ENOTTY);
+	EXPECT_EQ(stop_call(self->pair.node.fd, DMANIC_IOC_QUEUE_STOP), -ENOTTY);
 	EXPECT_EQ(poll_now(self->queue.fd), 0);
 	EXPECT_EQ(irq_wait(&irq, 1, 0, NULL), -ETIME);
 	irq_close(&irq);

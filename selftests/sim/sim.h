@@ -177,8 +177,8 @@ struct sim_node {
 	u64 trouble;	/* when it was silent, or restarted, last */
 	u64 burst;	/* what it sends gets lost until then */
 	u64 away;	/* it has no CPU until then */
-	u32 absences;	/* of that kind yet to come */
-	bool looks;	/* after that one, at what came before it looks at the time */
+	u32 absences;	/* such times yet to come */
+	bool looks;	/* what came meanwhile is handled before the time is looked at */
 	u8 *memory;
 	u64 memory_bytes;
 	struct sim_peer *peers;
