@@ -50,6 +50,7 @@ static const struct {
 	{ EINVAL, "a value makes no sense" },
 	{ EMFILE, "too many open files; raise the limit with \"ulimit -n\"" },
 	{ ENODEV, "the device was removed; see \"nicctl dev show\"" },
+	{ ESHUTDOWN, "somebody else who has its file stopped it, as nic_queue_destroy() and nic_irq_destroy() do" },
 	{ ENOENT, "it does not exist, or not any more" },
 	{ ENOMEM, "out of memory" },
 	{ ENOTTY, "this is not a dmanic device" },

@@ -77,6 +77,9 @@ static inline int nic_ioctl(int fd, unsigned long number, void *arg)
 	return ioctl(fd, number, arg) < 0 ? -errno : 0;
 }
 
+/* Why a ring has DMANIC_RING_DEAD */
+#define NIC_RING_OVER	"the device was removed, or somebody else who has its file stopped it; see \"nicctl dev show\""
+
 /* @number: DMANIC_IOC_QUEUE_STOP, or _IRQ_STOP. An older driver leaves it to the last close() */
 static inline void nic_stop(int fd, unsigned long number)
 {

@@ -229,7 +229,7 @@ int nic_irq_arm(struct nic_irq *irq)
 	if (count)
 		return count < INT_MAX ? (int)count : INT_MAX;
 	if (__atomic_load_n(&irq->ring->flags, __ATOMIC_RELAXED) & DMANIC_RING_DEAD)
-		return nic_fail(irq->ctx, -ENODEV, NULL,
+		return nic_fail(irq->ctx, -ENODEV, NIC_RING_OVER,
 				"arm an interrupt's eventfd");
 	return 0;
 }

@@ -369,7 +369,7 @@ int nic_queue_arm(struct nic_queue *queue)
 		return (int)count;
 	if (__atomic_load_n(&queue->ring->flags, __ATOMIC_RELAXED) &
 	    DMANIC_RING_DEAD)
-		return nic_fail(queue->ctx, -ENODEV, NULL,
+		return nic_fail(queue->ctx, -ENODEV, NIC_RING_OVER,
 				"arm a queue's eventfd");
 	/*
 	 * Entries that were left for want of room: SILENT operations that are done by now told

@@ -73,6 +73,7 @@ enum nic_status nic_uring_status(int res)
 	case -ETIME:
 		return NIC_TIMED_OUT;
 	case -ECANCELED:
+	case -ESHUTDOWN:
 	case -EINTR:
 		return NIC_CANCELLED;
 	case -ENOBUFS:

@@ -493,8 +493,9 @@ int nic_queue_create_with(struct nic_ctx *ctx,
  * nic_queue_destroy() - stop and close it; what is in flight is cancelled
  * @queue: the queue, or NULL
  *
- * Waits until the device no longer touches memory for it (bounded), also when a forked
- * child or a command of an io_uring has its file. In a child it only closes that.
+ * Waits until the device no longer writes to memory for it (bounded; frames that the network
+ * device has already are read later), also when a forked child or a command of an io_uring
+ * has its file. In a child it only closes that.
  */
 void nic_queue_destroy(struct nic_queue *queue);
 

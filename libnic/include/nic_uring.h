@@ -62,7 +62,8 @@ unsigned int nic_uring_features(const struct nic_ctx *ctx);
  * Return: enum nic_status: NIC_OK for zero and above. NIC_LIMIT also for -EBUSY:
  * as many operations are in flight as the queue has completions, or as much as
  * nic_uring_features() tells; take completions and post again. NIC_TIMED_OUT
- * also for a wait's time-out, NIC_LINK_DOWN also when the device was removed.
+ * also for a wait's time-out, NIC_LINK_DOWN also when the device was removed, NIC_CANCELLED
+ * also when the queue or the interrupt was destroyed (-ESHUTDOWN).
  * Thread-safe.
  */
 enum nic_status nic_uring_status(int res);

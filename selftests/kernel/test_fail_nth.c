@@ -500,6 +500,46 @@ FIXTURE_VARIANT_ADD(fail_nth, queue_stop) {
 	nothing, call_queue_stop, undo_queue_stop,
 };
 
+static void prepare_stop_busy(struct fail_nth_self *self)
+{
+	post_behind_fence(self);
+	ASSERT_EQ(queue_enter(&self->queue, 2, 0, 0), 0);
+}
+
+/* Each has ended, one way or the other */
+static void undo_stop_busy(struct fail_nth_self *self)
+{
+	struct dmanic_cqe cqe;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_TRUE(queue_reap(&self->queue, &cqe));
+		EXPECT_TRUE(cqe.status == DMANIC_STATUS_OK ||
+			    cqe.status == DMANIC_STATUS_CANCELLED);
+	}
+	EXPECT_TRUE(!queue_reap(&self->queue, &cqe));
+	undo_queue_stop(self);
+}
+
+FIXTURE_VARIANT_ADD(fail_nth, queue_stop_busy) {
+	prepare_stop_busy, call_queue_stop, undo_stop_busy,
+};
+
+static void prepare_stop_polled(struct fail_nth_self *self)
+{
+	struct dmanic_queue_create create = {
+		.size = sizeof(create), .flags = DMANIC_QUEUE_POLL_THREAD,
+		.sq_entries = 8, .cq_entries = 8, .eventfd = -1,
+	};
+
+	queue_close(&self->queue);
+	self->queue = queue_make_with(&self->node, &create);
+}
+
+FIXTURE_VARIANT_ADD(fail_nth, queue_stop_polled) {
+	prepare_stop_polled, call_queue_stop, undo_queue_stop,
+};
+
 static int call_irq_stop(struct fail_nth_self *self)
 {
 	return stop_call(self->irq.fd, DMANIC_IOC_IRQ_STOP);
@@ -507,6 +547,7 @@ static int call_irq_stop(struct fail_nth_self *self)
 
 static void undo_irq_stop(struct fail_nth_self *self)
 {
+	EXPECT_EQ(load32(&self->irq.ring->flags), DMANIC_RING_DEAD);
 	EXPECT_EQ(disconnect(&self->node, self->notify), 0);
 	irq_close(&self->irq);
 	self->irq = irq_make_with(&self->peer, 8, 0, -1, "irq", secret);
@@ -699,6 +740,8 @@ TEST_F_TIMEOUT(fail_nth, each_failure_leaves_nothing, 60)
 		if (ret) {
 			counts_expect(&self->node, &self->target, nth, ret,
 				      &before);
+			EXPECT_EQ(queue_flags(&self->queue) & DMANIC_RING_DEAD, 0);
+			EXPECT_EQ(load32(&self->irq.ring->flags), 0);
 			call_again(self, variant, nth, ret);
 		}
 		variant->undo(self);

@@ -261,6 +261,7 @@ struct state {
 	struct device device;
 	unsigned int fds;
 	__u32 handle;			/* connections have lower ones */
+	__u32 dead;			/* who stopped it */
 };
 
 static void state_read(struct ioctl_self *self, struct state *state)
@@ -268,6 +269,8 @@ static void state_read(struct ioctl_self *self, struct state *state)
 	ASSERT_EQ(device_get(self->node.name, &state->device), 0);
 	state->fds = count_fds();
 	state->handle = handle_next(&self->node, &self->remote);
+	state->dead = (queue_flags(&self->queue) | load32(&self->irq.ring->flags)) &
+		      DMANIC_RING_DEAD;
 }
 
 static void state_same(struct ioctl_self *self, const struct state *before)
@@ -281,6 +284,7 @@ static void state_same(struct ioctl_self *self, const struct state *before)
 	EXPECT_EQ(after.device.irqs, before->device.irqs);
 	EXPECT_EQ(after.device.pinned, before->device.pinned);
 	EXPECT_EQ(after.fds, before->fds);
+	EXPECT_EQ(after.dead, before->dead);
 	EXPECT_EQ(handles_left(&self->node, before->handle, after.handle), 0);
 }
 

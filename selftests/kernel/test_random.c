@@ -332,7 +332,18 @@ static void call_irq_wait(struct walk *walk)
 	count(walk, dmanic_call(any_fd(walk), DMANIC_IOC_IRQ_WAIT, &arg));
 }
 
-/* Any number, any bytes; only the time-outs are kept short. */
+/* Most live on, or little would be left that works */
+static void call_stop(struct walk *walk)
+{
+	struct dmanic_stop arg = { .size = sizeof(arg) };
+
+	if (next(walk) % 8)
+		arg.flags = flags(walk) | 1;
+	count(walk, dmanic_call(any_fd(walk), next(walk) & 1 ? DMANIC_IOC_QUEUE_STOP :
+				DMANIC_IOC_IRQ_STOP, &arg));
+}
+
+/* Any number, any bytes; what waits, makes or stops objects has a step of its own */
 static void call_anything(struct walk *walk)
 {
 	__u64 arg[32];
@@ -498,7 +509,7 @@ static void (* const steps[])(struct walk *walk) = {
 	call_segment_create, call_segment_create, call_segment_id,
 	call_segment_export, call_connect, call_disconnect, call_news_eventfd,
 	call_queue_create,
-	call_irq_create, call_enter, call_enter, call_enter, call_irq_wait,
+	call_irq_create, call_enter, call_enter, call_enter, call_irq_wait, call_stop,
 	call_anything, call_mmap, call_scribble, call_scribble, call_poll,
 	call_open_close, call_uring, call_uring,
 };

@@ -171,6 +171,9 @@ TEST_F(removal, calls_get_ENODEV_and_rings_tell)
 	EXPECT_EQ(segment_create(&self->node, 1, &segment), -ENODEV);
 	EXPECT_EQ(queue_enter(&self->queue, 1, 0, 0), -ENODEV);
 	EXPECT_EQ(irq_wait(&self->irq, 0, 0, NULL), -ENODEV);
+	/* Who is done with them may say so all the same */
+	EXPECT_EQ(stop_call(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
+	EXPECT_EQ(stop_call(self->irq.fd, DMANIC_IOC_IRQ_STOP), 0);
 	EXPECT_TRUE(mmap(NULL, 4096, PROT_READ, MAP_SHARED, self->node.fd,
 			 self->local.mmap_offset) == MAP_FAILED);
 	EXPECT_NE(queue_flags(&self->queue) & DMANIC_RING_DEAD, 0);

@@ -6,6 +6,7 @@
  * how it is told that entries left for want of room can be taken. Others have the file by
  * dup(), as a forked child or a command of an io_uring has it.
  */
+#include "poller.h"
 #include "uring_test.h"
 
 #include <poll.h>
@@ -129,11 +130,9 @@ TEST_F(stop, who_waits_for_the_queue_is_told)
 TEST_F(stop, commands_of_an_io_uring_end)
 {
 	const struct dmanic_sqe op = put(self);
-	const bool waits = ring_cancels(&self->pair.node);
 	struct io_uring ring;
-	int res;
 
-	if (!waits)
+	if (!ring_cancels(&self->pair.node))
 		SKIP("posts that may take long are refused on this kernel");
 	ring_make(&ring, 8, IORING_SETUP_SQE128 | IORING_SETUP_CQE32);
 	prep_post(&ring, &self->queue, &op)->user_data = 1;
@@ -142,18 +141,54 @@ TEST_F(stop, commands_of_an_io_uring_end)
 	ASSERT_EQ(stop_call(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
 	for (unsigned int i = 0; i < 2; i++) {
 		__u64 data;
+		int res = ring_reap(&ring, &data, NULL);
 
-		res = ring_reap(&ring, &data, NULL);
 		EXPECT_EQ(res, data == 1 ? -ECANCELED : -ESHUTDOWN);
 	}
+	prep_wait(&ring, &self->queue, 1, DMANIC_TIMEOUT_NEVER);
+	ring_submit(&ring, 1);
+	EXPECT_EQ(ring_reap(&ring, NULL, NULL), -ESHUTDOWN);
+	io_uring_queue_exit(&ring);
+}
+
+TEST_F(stop, later_commands_of_an_io_uring_are_refused)
+{
+	const struct dmanic_sqe op = put(self);
+	struct io_uring ring;
+
+	/* Else it is refused by kernels that cannot cancel */
+	fabric_late(&self->pair.own, 0);
+	ring_make(&ring, 8, IORING_SETUP_SQE128 | IORING_SETUP_CQE32);
+	prep_post(&ring, &self->queue, &op);
+	ring_submit(&ring, 1);
+	EXPECT_EQ(ring_reap(&ring, NULL, NULL), 8);
+	ASSERT_EQ(stop_call(self->queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
 	prep_post(&ring, &self->queue, &op);
 	prep_enter(&ring, &self->queue, 1);
 	prep_enter(&ring, &self->queue, 0);
-	prep_wait(&ring, &self->queue, 1, DMANIC_TIMEOUT_NEVER);
-	ring_submit(&ring, 4);
-	for (unsigned int i = 0; i < 4; i++)
+	ring_submit(&ring, 3);
+	for (unsigned int i = 0; i < 3; i++)
 		EXPECT_EQ(ring_reap(&ring, NULL, NULL), -ESHUTDOWN);
 	io_uring_queue_exit(&ring);
+}
+
+TEST_F(stop, io_uring_does_not_wait_for_a_stopped_interrupt)
+{
+	struct irq irq = irq_make(&self->pair.peer, 4);
+	struct io_uring ring;
+
+	if (!ring_cancels(&self->pair.node))
+		SKIP("no waits by io_uring on this kernel");
+	ring_make(&ring, 8, 0);
+	prep_irq_wait(&ring, &irq, 1, DMANIC_TIMEOUT_NEVER);
+	ring_submit(&ring, 1);
+	ASSERT_EQ(stop_call(irq.fd, DMANIC_IOC_IRQ_STOP), 0);
+	EXPECT_EQ(ring_reap(&ring, NULL, NULL), -ESHUTDOWN);
+	prep_irq_wait(&ring, &irq, 1, DMANIC_TIMEOUT_NEVER);
+	ring_submit(&ring, 1);
+	EXPECT_EQ(ring_reap(&ring, NULL, NULL), -ESHUTDOWN);
+	io_uring_queue_exit(&ring);
+	irq_close(&irq);
 }
 
 /* Many who submit, and one who stops: all ends, and nothing is taken afterwards */
@@ -217,10 +252,10 @@ TEST_F(stop, ends_the_polling_thread)
 			     (queue_flags(&queue) & DMANIC_RING_NEED_WAKEUP)));
 	ASSERT_EQ(stop_call(queue.fd, DMANIC_IOC_QUEUE_STOP), 0);
 	EXPECT_EQ(load32(&queue.ring->cq_tail), load32(&queue.ring->sq_head));
+	EXPECT_TRUE(WAIT_FOR(poller_count(NULL) == 0));
 	*queue_sqe(&queue) = put(self);
 	queue_publish(&queue);
 	EXPECT_EQ(queue_enter(&queue, 1, 0, 0), -ESHUTDOWN);
-	breathe();
 	EXPECT_EQ(load32(&queue.ring->cq_tail), load32(&queue.ring->sq_head));
 	queue_close(&queue);
 	close(other);
@@ -243,10 +278,12 @@ TEST_F(stop, interrupt_is_found_no_more)
 	struct irq irq = irq_make_with(&self->pair.peer, 4, 0, self->eventfd, "again", secret);
 	struct waiter waiter = { .fd = dup(irq.fd) };
 	const __u32 flags = DMANIC_CONNECT_IRQ | DMANIC_CONNECT_BY_NAME;
+	struct dmanic_sqe notify;
 	pthread_t thread;
 	struct irq next;
 	__u32 handle;
 
+	fabric_late(&self->pair.own, 0);
 	ASSERT_EQ(pthread_create(&thread, NULL, wait_for_irq, &waiter), 0);
 	usleep(50000);
 	ASSERT_EQ(connect_name(&self->pair.node, flags, irq.node, "again", secret, 0,
@@ -258,7 +295,13 @@ TEST_F(stop, interrupt_is_found_no_more)
 	EXPECT_EQ(poll_now(waiter.fd) & (POLLERR | POLLHUP), POLLERR | POLLHUP);
 	EXPECT_EQ(load32(&irq.ring->flags), DMANIC_RING_DEAD);
 	EXPECT_EQ(signals(self) > 0, 1);
+	/* Neither who had found it before, nor by name, nor by id */
+	notify = sqe_notify(handle, 1);
+	EXPECT_EQ(queue_run(&self->queue, &notify).status, DMANIC_STATUS_NO_SEGMENT);
+	EXPECT_EQ(irq_raised(&irq), 0);
 	EXPECT_EQ(connect_name(&self->pair.node, flags, irq.node, "again", secret, 0,
+			       &handle), -ENOENT);
+	EXPECT_EQ(connect_call(&self->pair.node, DMANIC_CONNECT_IRQ, irq.node, irq.id, irq.key,
 			       &handle), -ENOENT);
 	EXPECT_EQ(stop_call(waiter.fd, DMANIC_IOC_IRQ_STOP), 0);
 	/* The name is free, though the file is not closed */
@@ -271,6 +314,66 @@ TEST_F(stop, interrupt_is_found_no_more)
 	EXPECT_EQ(connect_name(&self->pair.node, flags, next.node, "again", secret, 0,
 			       &handle), 0);
 	irq_close(&next);
+}
+
+/* Two who stop the same, while it is used: who returns finds it stopped, be he the second */
+struct stopper {
+	const struct stop_self *self;
+	const struct irq *irq;
+	int connected;
+	__u32 taken, ended;
+};
+
+static void *stop_both(void *data)
+{
+	struct stopper *stopper = data;
+	const struct stop_self *self = stopper->self;
+	const struct irq *irq = stopper->irq;
+	__u32 handle;
+
+	EXPECT_EQ(stop_call(irq->fd, DMANIC_IOC_IRQ_STOP), 0);
+	stopper->connected = connect_call(&self->pair.node, DMANIC_CONNECT_IRQ, irq->node,
+					  irq->id, irq->key, &handle);
+	EXPECT_EQ(stop_call(self->other, DMANIC_IOC_QUEUE_STOP), 0);
+	stopper->taken = load32(&self->queue.ring->sq_head);
+	stopper->ended = load32(&self->queue.ring->cq_tail);
+	return NULL;
+}
+
+TEST_F_TIMEOUT(stop, two_at_once, 60)
+{
+	unsigned int i, round, rounds = harness_load(100);
+	struct dmanic_sqe notify;
+	struct stopper stopper[2];
+	pthread_t thread[2];
+
+	fabric_late(&self->pair.own, 0);
+	for (round = 0; round < rounds; round++) {
+		struct irq irq = irq_make(&self->pair.peer, 64);
+		__u32 handle = irq_connect(&self->pair.node, &irq);
+
+		notify = sqe_notify(handle, 1);
+		for (i = 0; i < 8; i++)
+			*queue_sqe(&self->queue) = notify;
+		queue_publish(&self->queue);
+		ASSERT_EQ(queue_enter(&self->queue, 8, 0, 0), 0);
+		for (i = 0; i < ARRAY_SIZE(thread); i++) {
+			stopper[i] = (struct stopper) { .self = self, .irq = &irq };
+			ASSERT_EQ(pthread_create(&thread[i], NULL, stop_both, &stopper[i]), 0);
+		}
+		for (i = 0; i < ARRAY_SIZE(thread); i++) {
+			ASSERT_EQ(pthread_join(thread[i], NULL), 0);
+			EXPECT_EQ(stopper[i].connected, -ENOENT);
+			EXPECT_EQ(stopper[i].ended, stopper[i].taken);
+		}
+		EXPECT_LE(irq_raised(&irq), 8);
+		irq_close(&irq);
+		ASSERT_EQ(disconnect(&self->pair.node, handle), 0);
+		queue_close(&self->queue);
+		close(self->other);
+		self->queue = queue_make(&self->pair.node, 8, 8);
+		self->other = dup(self->queue.fd);
+	}
 }
 
 /* Each has the file of the other's kind, or unknown flags: nothing happens */

@@ -14,6 +14,7 @@
 
 #include <liburing.h>
 #include <nic_uring.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -459,6 +460,27 @@ TEST_F(operation, of_a_context_that_a_child_inherited_reach_nothing)
 	EXPECT_EQ(of.status, NIC_NO_SEGMENT);
 	ASSERT_EQ(kill(child, SIGKILL), 0);
 	ASSERT_EQ(waitpid(child, NULL, 0), child);
+}
+
+/* Nor is anything waited for on what was destroyed, whoever has the file; @fd: of it */
+static void expect_over(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	EXPECT_EQ(poll(&poll_fd, 1, 0), 1);
+	EXPECT_EQ(poll_fd.revents & (POLLERR | POLLHUP), POLLERR | POLLHUP);
+	ASSERT_EQ(close(fd), 0);
+}
+
+TEST_F(operation, destroyed_objects_are_over_for_who_inherited_them)
+{
+	int queue = dup(nic_queue_fd(self->queue)), irq = dup(nic_irq_fd(self->irq));
+
+	ASSERT_TRUE(queue >= 0 && irq >= 0);
+	nic_queue_destroy(self->queue);
+	expect_over(queue);
+	nic_irq_destroy(self->irq);
+	expect_over(irq);
 }
 
 TEST_F(operation, go_on_when_a_child_closes_what_it_inherited)

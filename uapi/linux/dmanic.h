@@ -453,7 +453,7 @@ struct dmanic_irq_wait {
  * gives back with the last one; but nothing happens any more once this returns.
  *
  * QUEUE_STOP: entries are not taken any more, operations that were not done end with
- * CANCELLED, and none of them touches memory: it waits for that, as the last close() does.
+ * CANCELLED, and none of them writes to memory: it waits for that, as the last close() does.
  * IRQ_STOP: other nodes do not find it any more, and its name is free. Whoever waits gets
  * ESHUTDOWN, and DMANIC_RING_DEAD is set. Stopping once more does nothing.
  */

@@ -525,7 +525,9 @@ static bool make_end_of(const struct there *there, const struct call *used, stru
 	if (kind != KIND_FD) {
 		number %= there_nr(there, kind) ? there_nr(there, kind) : 1;
 		given = there->given[kind][number];
-		kind = kind_that_ends(kind, &number);
+		/* By a call of its own, if it has one, or as a file */
+		if (any_that_ends_a(kind, given) == nr_calls || grow_below(2))
+			kind = kind_that_ends(kind, &number);
 	}
 	end->which = any_that_ends_a(kind, given);
 	if (end->which == nr_calls)

@@ -350,6 +350,9 @@ long special_fork(struct state *state, const struct description *is, const uint6
 			if (does)
 				run_one(state, does, numbers);
 		}
+		does = call_find("queue_stop", &which);
+		if (arg[1] & 32 && does)
+			run_one(state, does, (uint64_t[CALL_ARGS]){ arg[0] });
 		_exit(0);
 	}
 	if (arg[1] & 64)
