@@ -50,11 +50,11 @@ static const struct {
 	{ EINVAL, "a value makes no sense" },
 	{ EMFILE, "too many open files; raise the limit with \"ulimit -n\"" },
 	{ ENODEV, "the device was removed; see \"nicctl dev show\"" },
-	{ ESHUTDOWN, "somebody else who has its file stopped it, as nic_queue_destroy() and nic_irq_destroy() do" },
 	{ ENOENT, "it does not exist, or not any more" },
 	{ ENOMEM, "out of memory" },
 	{ ENOTTY, "this is not a dmanic device" },
 	{ EOPNOTSUPP, "this driver or link cannot do it; see \"nicctl dev show\"" },
+	{ ESHUTDOWN, "somebody else who has its file stopped it, as nic_queue_destroy() and nic_irq_destroy() do" },
 	{ ETIME, "it took longer than the time-out" },
 };
 

@@ -10,6 +10,7 @@
  * test_fail_nth_netlink.c.
  */
 #include "injection.h"
+#include "poller.h"
 #include "remote_map.h"
 
 #include <errno.h>
@@ -527,13 +528,8 @@ FIXTURE_VARIANT_ADD(fail_nth, queue_stop_busy) {
 
 static void prepare_stop_polled(struct fail_nth_self *self)
 {
-	struct dmanic_queue_create create = {
-		.size = sizeof(create), .flags = DMANIC_QUEUE_POLL_THREAD,
-		.sq_entries = 8, .cq_entries = 8, .eventfd = -1,
-	};
-
 	queue_close(&self->queue);
-	self->queue = queue_make_with(&self->node, &create);
+	self->queue = poller_make(&self->node, 8, 8, 0);
 }
 
 FIXTURE_VARIANT_ADD(fail_nth, queue_stop_polled) {

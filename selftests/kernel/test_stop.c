@@ -191,6 +191,15 @@ TEST_F(stop, io_uring_does_not_wait_for_a_stopped_interrupt)
 	irq_close(&irq);
 }
 
+/* Another queue for the next round */
+static void renew(struct stop_self *self)
+{
+	queue_close(&self->queue);
+	close(self->other);
+	self->queue = queue_make(&self->pair.node, 8, 8);
+	self->other = dup(self->queue.fd);
+}
+
 /* Many who submit, and one who stops: all ends, and nothing is taken afterwards */
 struct crowd {
 	struct stop_self *self;
@@ -229,20 +238,13 @@ TEST_F(stop, while_others_submit)
 			ASSERT_EQ(pthread_join(thread[i], NULL), 0);
 		EXPECT_EQ(load32(&self->queue.ring->sq_head), head);
 		EXPECT_EQ(load32(&self->queue.ring->cq_tail), head);
-		queue_close(&self->queue);
-		close(self->other);
-		self->queue = queue_make(&self->pair.node, 8, 8);
-		self->other = dup(self->queue.fd);
+		renew(self);
 	}
 }
 
 TEST_F(stop, ends_the_polling_thread)
 {
-	struct dmanic_queue_create create = {
-		.size = sizeof(create), .flags = DMANIC_QUEUE_POLL_THREAD,
-		.sq_entries = 8, .cq_entries = 8, .eventfd = -1,
-	};
-	struct queue queue = queue_make_with(&self->pair.node, &create);
+	struct queue queue = poller_make(&self->pair.node, 8, 8, 0);
 	int other = dup(queue.fd);
 
 	ASSERT_GE(other, 0);
@@ -369,10 +371,7 @@ TEST_F_TIMEOUT(stop, two_at_once, 60)
 		EXPECT_LE(irq_raised(&irq), 8);
 		irq_close(&irq);
 		ASSERT_EQ(disconnect(&self->pair.node, handle), 0);
-		queue_close(&self->queue);
-		close(self->other);
-		self->queue = queue_make(&self->pair.node, 8, 8);
-		self->other = dup(self->queue.fd);
+		renew(self);
 	}
 }
 
