@@ -232,6 +232,9 @@ TEST_F_TIMEOUT(list, among_others_of_its_queue, 60)
 			if (i != 2)
 				*(variant->direction ? &sqe.remote_offset :
 						       &sqe.local_offset) = i * 10000;
+			/* Behind a READ to the same bytes, and no LIST between them */
+			if (i == 4 && variant->direction)
+				sqe.flags = DMANIC_SQE_FENCE;
 			sqe.cookie = i;
 			*queue_sqe(&self->queue) = sqe;
 			queue_submit(&self->queue);

@@ -44,7 +44,8 @@ static const char usage[] =
 "                   corpus; named by how many places they were the first to reach\n"
 "  --replay FILE    only that program, --calls times\n"
 "  --tell           what becomes of each call\n"
-"  --cursor FILE    the program at hand, for who finds the machine dead\n";
+"  --cursor FILE    the program at hand, and how many calls went\n"
+"                   before it, for who finds the machine dead\n";
 
 /**
  * struct fuzz - all of it
@@ -183,6 +184,7 @@ static uint32_t run(const struct program *program)
 		FILE *file = fopen(fuzz.cursor, "we");
 
 		if (file) {
+			fprintf(file, "# after %llu calls\n", (unsigned long long)fuzz.calls);
 			program_print(program, file);
 			fclose(file);
 		}
