@@ -534,7 +534,7 @@ int nic_queue_arm(struct nic_queue *queue);
  * Posting. An operation is prepared in the submission ring and handed to the
  * device by nic_queue_submit() or nic_queue_enter(). The local memory belongs
  * to the device from then until the completion. Order holds per queue and
- * target node; a notify is never seen before the data posted before it. Gets arrive
+ * target node; a notify is never seen before the data posted before it. But gets arrive
  * in any order: one to the same local bytes as a get before it needs NIC_FENCE.
  *
  * All return 0; -EAGAIN: the ring is full, submit and reap first; -EINVAL: unknown
